@@ -14,7 +14,7 @@ RUN := $(VENV)/bin/python
 # has done its part takes half of what another has left.  There is one more than cores: tests wait for processes.
 ON_ALL_CORES = -n $$($(RUN) -c 'import os; print(1 + (os.cpu_count() or 1))') --dist worksteal
 
-TEST_EXTRAS := '.[sklearn,ja,zh,ko,serve,ray,dev]'
+TEST_EXTRAS := '.[sklearn,ja,zh,ko,serve,ray,pipelines,dev]'
 BENCH_EXTRAS := '.[sklearn,ja,zh,ko]'
 
 # Compiled from the kernels when bunrui is installed, and anew when one of them has changed.

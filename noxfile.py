@@ -15,7 +15,7 @@ nox.options.error_on_missing_interpreters = True
 @nox.session(python=["3.11", "3.12", "3.13"])
 def tests(session: nox.Session) -> None:
     """As `make test` does."""
-    session.install("-e", ".[sklearn,ja,zh,ko,serve,ray,dev]")
+    session.install("-e", ".[sklearn,ja,zh,ko,serve,ray,pipelines,dev]")
     session.run("python", "-m", "pytest", "-m", "not slow", *session.posargs)
 
 

@@ -1,6 +1,6 @@
 """How many wrong labels `audit` finds: 5 of 100 training labels are changed at random (seeded), and looked for.
 
-    python benchmarks/audit.py [--corpora 20news,imdb,sms_spam,reuters,goemotions] [--changed 0.05] [--model NAME] [--json]
+    python benchmarks/audit.py [--corpora 20news,reuters] [--changed 0.05] [--model NAME] [--json]
 
     recall @ s      share of the changed labels that are among the first s of the list
     precision @ s   share of the first s of the list whose labels were changed; the corpora have errors of their own,

@@ -552,7 +552,12 @@ BAD_LABELS: dict[str, tuple[Any, type[BunruiError], str]] = {
     "fractions": (
         np.array([3.5, 1]),
         LabelError,
-        "a label of text 0 is 3.5, a fraction: convert labels with int, or with str",
+        "a label of text 0 is 3.5, a fraction: convert labels with str",
+    ),
+    "whole numbers that are floats": (
+        np.array([3.0, 1]),
+        LabelError,
+        "a label of text 0 is 3.0, a float: convert all to integers, as y.astype(int) does",
     ),
     "a large number": (
         [1, 1 << 63],

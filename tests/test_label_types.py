@@ -5,19 +5,27 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import sqlite3
+import tempfile
+from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import bunrui
 from bunrui import TextClassifier
-from bunrui.errors import LabelError
+from bunrui.errors import DamagedError, LabelError
 from bunrui.evaluation import cross_validate, learning_curve, leave_one_out, loo_scores, measure
+from bunrui.labels import label_of, text_of
 from bunrui.report import audit_page, evaluation_page
 from bunrui.selection import audit, calibrate, compare
+from tests.store.probing import reseal
 
 TEXTS = [f"word{k % 3} common{k % 11} w{k % 7} v{k % 5}" for k in range(60)]
 PLACES = [k % 3 for k in range(60)]
@@ -126,7 +134,9 @@ def test_types_do_not_mix() -> None:
             with pytest.raises(LabelError) as error:
                 method(["a"], labels)
             assert str(error.value) == f"the label {word}, {words}"
-        with pytest.raises(LabelError, match=f"^the label {word}, {words}$"):
+        with pytest.raises(
+            LabelError, match=r"^the labels of the other classifier are .*, and those of this .*integers"
+        ):
             clf.merge(TextClassifier().learn(["a"], labels))
     assert clf.counts == TextClassifier().learn(["a", "b"], [0, 1]).counts
     clf.unlearn(["a", "b"], [0, 1])
@@ -220,16 +230,140 @@ def test_scikit_learn(names: list[Any]) -> None:
     assert chances.shape == (60, len(names))
 
 
+# --- in files
+
+
+@each_type
+@pytest.mark.parametrize("model", ["auto", "multinomial", "nbsvm", "arow"])
+def test_a_file_answers_as_the_memory_does(names: list[Any], model: str, tmp_path: Path) -> None:
+    labels = labels_of(names)
+    memory = TextClassifier(model, analyzer="words").learn(TEXTS, labels)
+    with bunrui.create(tmp_path / "a", model, analyzer="words") as clf:
+        clf.learn(TEXTS, np.array(labels))
+    with bunrui.open(tmp_path / "a") as clf:
+        assert same(clf.classes_.tolist(), names) and clf.classes_.dtype == memory.classes_.dtype
+        assert same(clf.predict(TEXTS).tolist(), memory.predict(TEXTS).tolist())
+        assert clf.scores(TEXTS).tobytes() == memory.scores(TEXTS).tobytes()
+        assert same(clf.explain(TEXTS[0]).probabilities, memory.explain(TEXTS[0]).probabilities)
+        assert same([word.counts for word in clf.words(names[0])], [word.counts for word in memory.words(names[0])])
+        assert same([document.labels for document in clf.documents()], [[label] for label in labels])
+        assert clf.to_sklearn().predict(TEXTS).tolist() == memory.predict(TEXTS).tolist()
+        assert clf.label_type is type(names[0]) and clf.info()["labels"] == {n: labels.count(n) for n in names}
+        clf.slim(tmp_path / "slim")
+    with bunrui.open(tmp_path / "slim") as clf:
+        assert same(clf.predict(TEXTS).tolist(), memory.predict(TEXTS).tolist())
+
+
+@pytest.mark.parametrize("keep", ["text", "digests", "nothing"])
+@pytest.mark.parametrize(("one", "two", "new"), [(-7, 10, 9), (True, False, None)])
+def test_a_file_changes_labels_of_any_type(one: Any, two: Any, new: Any, keep: str, tmp_path: Path) -> None:
+    with bunrui.create(tmp_path / "a", "multinomial", keep=keep) as clf:
+        clf.learn(["a", "b", "c"], [one, two, one])
+        before = clf.counts.copy()
+        if keep != "nothing":
+            assert clf.relabel(np.array([two])[0], texts=["a"]) == 1
+            assert clf.unlearn(["a"], [two]).classes_.tolist() == sorted([one, two])
+            clf.undo_to(1)
+        if new is not None:
+            assert clf.rename_label(np.int64(one), new) == 2 and clf.classes_.tolist() == sorted([new, two])
+            clf.undo()
+        assert clf.move_label(one, two) == 2 and same(clf.classes_.tolist(), [two])
+        clf.undo()
+        assert clf.drop_label(two) == 1 and same(clf.classes_.tolist(), [one])
+        clf.undo()
+        assert clf.counts == before
+        clf.compact()
+        with bunrui.open(clf.path) as again:
+            assert again.counts == before and again.check().is_right
+            assert same(again.classes_.tolist(), sorted([one, two]))
+
+
 @pytest.mark.parametrize("keep", ["text", "nothing"])
-def test_a_file_refuses_them(tmp_path: Any, keep: str) -> None:
-    refused = r"^a file keeps labels as strings, and 1 is none: convert labels with str$"
-    with bunrui.create(tmp_path / "x.bunrui", keep=keep) as clf:
-        with pytest.raises(LabelError, match=refused):
-            clf.learn(["a"], [1])
-        if keep == "nothing":
-            with pytest.raises(LabelError, match=refused):
-                clf.merge(TextClassifier().learn(["a"], [1]))
-        clf.learn(["a"], ["1"])
-        with pytest.raises(LabelError, match=refused):
-            clf.rename_label("1", 1)  # type: ignore[arg-type]
-        assert clf.classes_.tolist() == ["1"] and len(clf.history()) == 1
+def test_types_do_not_mix_in_a_file(keep: str, tmp_path: Path) -> None:
+    with (
+        bunrui.create(tmp_path / "a", keep=keep) as clf,
+        bunrui.create(tmp_path / "b", keep=keep) as other,
+        bunrui.create(tmp_path / "c", keep=keep) as both,
+    ):
+        clf.learn(["a", "b"], [0, 1])
+        other.learn(["c"], ["1"])
+        words = "and others are of type int, such as 0: convert labels to int"
+        for change in (
+            lambda: clf.learn(["a"], ["1"]),
+            lambda: clf.unlearn(["b"], ["1"]),
+            lambda: clf.rename_label(0, "1"),
+            lambda: clf.move_label(0, "1"),
+            lambda: clf.drop_label("1"),
+        ):
+            with pytest.raises(LabelError, match=f"^the label '1' is of type str, {words}$"):
+                change()
+        with pytest.raises(LabelError, match=r"^the label True is of type bool"):
+            clf.drop_label(True)
+        for target, sources in ((clf, [other]), (both, [clf, other])):
+            with pytest.raises(LabelError) as error:
+                target.merge(*sources)
+            assert str(error.value) == (
+                f"the labels of {other.path} are strings, and those of {clf.path} are integers: learn the documents of "
+                "one of the two again, with labels of the other type"
+            )
+        assert [len(one.history()) for one in (clf, other, both)] == [1, 1, 0]
+        assert both.merge(clf).classes_.tolist() == [0, 1]
+        clf.undo()
+        assert clf.learn(["a"], ["x"]).classes_.tolist() == ["x"]  # as one that never saw the others
+
+
+def test_a_prior_keeps_its_labels(tmp_path: Path) -> None:
+    prior = {np.int64(1): 0.9, 10: 0.1}
+    bunrui.create(tmp_path / "a", "multinomial", prior=prior).close()
+    with bunrui.open(tmp_path / "a") as clf:
+        clf.learn(["a", "b"], [1, 10])
+        memory = TextClassifier("multinomial", prior=prior).learn(["a", "b"], [1, 10])
+        assert clf.prior == prior and clf.scores(["b"]).tobytes() == memory.scores(["b"]).tobytes()
+        clf.configure(prior={1: 0.2, 10: 0.8})
+    with bunrui.open(tmp_path / "a") as clf:
+        assert clf.prior == {1: 0.2, 10: 0.8}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("UPDATE meta SET value = '\"float\"' WHERE key = 'label_type'", "does not say which type its labels have"),
+        ("UPDATE labels SET name = 'x' WHERE name = '1'", "has a label of another type than it says"),
+        ("UPDATE labels SET name = '01' WHERE name = '1'", "has a label of another type than it says"),
+    ],
+)
+def test_a_file_with_other_labels_than_it_says_is_damaged(change: str, said: str, tmp_path: Path) -> None:
+    with bunrui.create(tmp_path / "a") as clf:
+        clf.learn(["a", "b"], [0, 1])
+    with closing(sqlite3.connect(tmp_path / "a")) as db:
+        db.execute(change)
+        db.commit()
+    reseal(tmp_path / "a")
+    with pytest.raises(DamagedError, match=said):
+        bunrui.open(tmp_path / "a")
+
+
+@given(st.lists(st.integers(-(1 << 63), (1 << 63) - 1), min_size=1, max_size=6, unique=True), st.data())
+@settings(max_examples=25)
+def test_any_integers_come_back(labels: list[int], data: st.DataObject) -> None:
+    texts = [f"word{k} common" for k in range(len(labels))]
+    memory = TextClassifier("multinomial").learn(texts, labels)
+    with tempfile.TemporaryDirectory() as folder, bunrui.create(Path(folder, "a"), "multinomial") as clf:
+        for place in data.draw(st.permutations(range(len(labels)))):
+            clf.learn([texts[place]], [labels[place]])
+        with bunrui.open(clf.path) as again:
+            assert again.classes_.tolist() == sorted(labels)
+            assert again.predict(["common"]).tolist() == memory.predict(["common"]).tolist()  # a tie
+            assert again.scores(texts).tobytes() == memory.scores(texts).tobytes()
+
+
+@given(st.text(st.sampled_from("-+0123456789. _１٣e\n") | st.characters(), max_size=22))
+def test_a_text_stands_for_one_integer_or_none(text: str) -> None:
+    """Else two texts would be one label, and a label would not come back as it was written."""
+    try:
+        found = label_of(text, int)
+    except LabelError:
+        with suppress(ValueError):
+            assert str(int(text)) != text or not -(1 << 63) <= int(text) < 1 << 63
+    else:
+        assert type(found) is int and text_of(found) == text

@@ -26,6 +26,7 @@ EXTRAS = {
     "ko": {"kiwipiepy"},
     "serve": {"fastapi", "httptools", "pydantic", "uvicorn"},
     "ray": {"ray"},
+    "pipelines": {"datasets", "datatrove", "fasteners", "orjson", "regex"},
     "jit": {"numba"},
 }
 

@@ -19,7 +19,8 @@ from bunrui.calibration import Calibration, digest_of, fit_calibration, lengths_
 from bunrui.choice import PLAIN, Choice, LeftOut, choose, is_due, why_not
 from bunrui.counts import Counts, Label
 from bunrui.engines.count import count
-from bunrui.engines.labelgroups import LabelSets, label_sets
+from bunrui.engines.labelgroups import LabelSets, copies_of, label_sets, weights_of
+from bunrui.engines.stream import annotate
 from bunrui.errors import (
     LabelError,
     MismatchError,
@@ -31,10 +32,11 @@ from bunrui.errors import (
     check_whole,
 )
 from bunrui.kernel.mutex import Mutex
+from bunrui.labels import given_label, noun_of, type_of
 from bunrui.memory import KeptPool, Memory, by_digest
 from bunrui.models import AUTO, DEFAULT_MODEL, kind_of
 from bunrui.models.counting import CountingModel
-from bunrui.models.linear import probabilities
+from bunrui.models.linear import log_sum_exp, probabilities
 from bunrui.models.model import Model, WordQuestion, check_label
 from bunrui.models.scorer import log_prior, smoothing_of
 from bunrui.models.view import select
@@ -120,6 +122,15 @@ class AnyClassifier(ABC):
             if not self.counts.n_docs:
                 raise NotLearnedError("nothing has been learned yet", hint=(Step("learn"),))
             return np.array(self.counts.live.labels, self.counts.live.dtype)
+
+    @property
+    def label_type(self) -> type | None:
+        """The type of the labels: str, int or bool; None before the first."""
+        return type_of(self.counts.live.labels)
+
+    def label_named(self, name: Any) -> Label:
+        """The label that a text stands for, such as 1 for `"1"` where labels are integers; other values stay."""
+        return given_label(name, self.label_type)
 
     # Options
 
@@ -226,6 +237,29 @@ class AnyClassifier(ABC):
         """P(class | text), (n_docs, n_classes) in the order of `classes_`; calibrated if the classifier is."""
         return self.scores_and_probabilities(texts)[2]
 
+    def predict_log_proba(self, texts: Texts) -> Floats:
+        """log P(class | text), (n_docs, n_classes) in the order of `classes_`; calibrated if the classifier is."""
+        if self._model_and_calibration()[1] is None:
+            scores = self.scores(texts)
+            return np.asarray(scores - log_sum_exp(scores))
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(texts)))
+
+    def decision_function(self, texts: Texts) -> Floats:
+        """Scores as scikit-learn's linear models give them: (n_docs, n_classes), or (n_docs,) where there are two.
+
+        With two classes it is log P(classes_[1] | text) / P(classes_[0] | text), not calibrated: above 0 for the
+        second class.
+
+        Examples
+        --------
+        >>> clf = TextClassifier(analyzer="words").learn(["cheap pills", "lunch at noon"], ["spam", "ham"])
+        >>> (clf.decision_function(["pills", "noon"]) > 0).tolist()
+        [True, False]
+        """
+        scores = self.scores(texts)
+        return np.asarray(scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores
+
     def scores_and_probabilities(self, texts: Texts) -> tuple[list[Label], Floats, Floats]:
         """The labels of the columns, the scores, and the probabilities, all by one model."""
         model, calibration = self._model_and_calibration()
@@ -261,6 +295,31 @@ class AnyClassifier(ABC):
     @abstractmethod
     def set_calibration(self, calibration: Calibration | None) -> None:
         """Use a calibration (`bunrui.selection.calibrate` fits them), or none."""
+
+    def annotate(self, batch: Any, text: str = "text") -> Any:
+        """The columns `predicted` and `probability` for a batch of rows, for `map` of Hugging Face's `datasets`.
+
+        Parameters
+        ----------
+        batch : mapping from column to values, data frame, or Arrow table or record batch
+        text : str
+            The column with the text.
+
+        Returns
+        -------
+        dict of list, or Arrow table or record batch
+            The two columns; of Arrow, the batch with the two columns in addition.
+
+        Examples
+        --------
+        >>> clf = TextClassifier().learn(["cheap pills", "see you at noon"], ["spam", "ham"])
+        >>> clf.annotate({"text": ["pills", "noon"]})["predicted"]
+        ['spam', 'ham']
+        >>> import pyarrow as pa
+        >>> clf.annotate(pa.table({"id": [7], "body": ["noon"]}), text="body").select(["id", "predicted"]).to_pylist()
+        [{'id': 7, 'predicted': 'ham'}]
+        """
+        return annotate(self, batch, text)
 
     def log_odds(self, texts: Texts, *, positive: Label, negative: Label | None = None) -> Floats:
         """log P(positive | text) / P(negative | text), (n_docs,); 0 is neutral.
@@ -414,21 +473,19 @@ class AnyClassifier(ABC):
 
     def partial_fit(self, texts: Texts, labels: Labels, classes: Sequence[Label] | None = None) -> Self:
         """Learn more.  With `classes`, any other label is an error."""
-        if classes is not None:
-            known = label_sets(classes, len(classes), {}).labels
-            unknown = sorted(set(label_sets(labels, len(labels), dict.fromkeys(known, 0)).labels) - set(known))
-            if unknown:
-                raise LabelError(f"the label {unknown[0]!r} is not among classes={list(classes)}")
+        check_among(labels, classes)
         return self.learn(texts, labels)
 
-    def score(self, texts: Texts, labels: Labels) -> float:
-        """Accuracy; for a text with several labels, each of them is right."""
+    def score(self, texts: Texts, labels: Labels, sample_weight: Any = None) -> float:
+        """Accuracy; for a text with several labels, each of them is right.  Weights may be fractions."""
         found = self.predict(texts)
         sets = label_sets(labels, len(found), self.counts.label_ids)
         allowed = [set(sets.indices[a:b].tolist()) for a, b in pairwise(sets.members.tolist())]
         names = {label: k for k, label in enumerate(sets.labels)}
         pairs = zip(found.tolist(), sets.groups.tolist(), strict=True)
-        return float(np.mean([names.get(label, -1) in allowed[group] for label, group in pairs]))
+        is_right = [names.get(label, -1) in allowed[group] for label, group in pairs]
+        weights = None if sample_weight is None else weights_of(sample_weight, len(found))
+        return float(np.average(is_right, weights=weights))
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.counts.n_docs > 0
@@ -604,17 +661,24 @@ class TextClassifier(AnyClassifier):
 
     # Learning
 
-    def learn(self, texts: Texts, labels: Labels) -> Self:
+    def learn(self, texts: Texts, labels: Labels, sample_weight: Any = None) -> Self:
         """Learn documents with their labels, all or none of them.
 
         A label is a string, an integer or a boolean; all labels of a classifier have one type.  For a document with
-        several labels, give a collection.
+        several labels, give a collection.  A document of weight 3 is learned as three, and one of weight 0 not at all.
+        Weights are whole numbers: counts are exact.  Models that are trained from documents take none.
+
+        Examples
+        --------
+        >>> clf = TextClassifier(analyzer="words")
+        >>> clf.learn(["cheap pills", "lunch"], ["spam", "ham"], sample_weight=[3, 1]).counts.class_totals()
+        {'ham': (1, 1, 1), 'spam': (3, 6, 6)}
         """
-        self._memory.learn(*self._counted(texts, labels))
+        self._memory.learn(*self._counted(texts, labels, sample_weight))
         self._choose_where_due()
         return self
 
-    def unlearn(self, texts: Texts, labels: Labels) -> Self:
+    def unlearn(self, texts: Texts, labels: Labels, sample_weight: Any = None) -> Self:
         """Take documents back: afterwards the classifier is the one that never saw them.
 
         Counts know words, not documents.  So a text is refused if it cannot have been learned.  Unless documents are
@@ -625,7 +689,7 @@ class TextClassifier(AnyClassifier):
         UnlearnError
             If something in them was never learned; then nothing is taken back.
         """
-        self._memory.unlearn(*self._counted(texts, labels))
+        self._memory.unlearn(*self._counted(texts, labels, sample_weight))
         self._choose_where_due()
         return self
 
@@ -748,12 +812,19 @@ class TextClassifier(AnyClassifier):
         assert found is not None
         return found
 
-    def _counted(self, texts: Texts, labels: Labels) -> tuple[Counts, Texts, LabelSets]:
+    def _counted(self, texts: Texts, labels: Labels, sample_weight: Any) -> tuple[Counts, Texts, LabelSets]:
         """The counts of documents, the documents in the form in which they are kept, and their labels."""
         self.check_options()
+        if sample_weight is not None and self._memory.kept is not None:
+            raise OptionError(
+                (Option("sample_weight"), f" is for models that count, and {self.model!r} is trained from documents"),
+                hint="leave it out, or learn a document as often as it is to count",
+            )
         texts = self._memory.lasting(texts)
         docs, recipe = documents_of(self._analyzer, texts)
         sets = label_sets(labels, n_docs_of(docs), self.counts.label_ids if self.counts.n_docs else {})
+        if sample_weight is not None:
+            sets = sets._replace(copies=copies_of(sample_weight, n_docs_of(docs)))
         return count(docs, recipe, sets, self.counts.fingerprint), texts, sets
 
     def with_model(self, model: str | None = None, **options: Any) -> Self:
@@ -773,10 +844,17 @@ class TextClassifier(AnyClassifier):
 
     # As a scikit-learn estimator
 
-    def fit(self, texts: Texts, labels: Labels) -> Self:
+    def fit(self, texts: Texts, labels: Labels, sample_weight: Any = None) -> Self:
         """Forget everything, then learn."""
         self._forget()
-        return self.learn(texts, labels)
+        return self.learn(texts, labels, sample_weight)
+
+    def partial_fit(
+        self, texts: Texts, labels: Labels, classes: Sequence[Label] | None = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn more.  With `classes`, any other label is an error."""
+        check_among(labels, classes)
+        return self.learn(texts, labels, sample_weight)
 
     def set_params(self, **options: Any) -> Self:
         """Change options; another analyzer forgets what was learned.
@@ -826,6 +904,16 @@ class TextClassifier(AnyClassifier):
         self._analyzer = analyzer_of(self.analyzer)
         if self._analyzer.fingerprint != self.counts.fingerprint:
             raise MismatchError("this copy was made where the analyzer gave other features: learn the texts again here")
+
+
+def check_among(labels: Labels, classes: Sequence[Label] | None) -> None:
+    """Refuse labels that are not among those that were declared."""
+    if classes is None:
+        return
+    known = label_sets(classes, len(classes), {}).labels
+    unknown = sorted(set(label_sets(labels, len(labels), dict.fromkeys(known, 0)).labels) - set(known))
+    if unknown:
+        raise LabelError(f"the label {unknown[0]!r} is not among classes={list(classes)}")
 
 
 def resolve(options: dict[str, Any], choice: Choice | None) -> dict[str, Any]:
@@ -882,12 +970,18 @@ def _check(options: Mapping[str, Any]) -> Analyzer:
 def check_alike(
     mine: AnyClassifier, other: AnyClassifier, name: str = "this classifier", other_name: str = "the other classifier"
 ) -> None:
-    """Refuse to join classifiers whose analyzers make other features, or take columns of tables for other kinds."""
+    """Refuse to join classifiers with labels of other types, other features, or columns of tables of other kinds."""
     has, comes = mine.text_analyzer, other.text_analyzer
     if (has.fingerprint, getattr(has, "kinds", 0)) != (comes.fingerprint, getattr(comes, "kinds", 0)):
         raise MismatchError(
             f"{other_name} was made with another analyzer ({comes.describe()}) than {name} ({has.describe()})",
             hint="learn the documents again with one of the two",
+        )
+    if mine.label_type and other.label_type and mine.label_type is not other.label_type:
+        raise LabelError(
+            f"the labels of {other_name} are {noun_of(other.label_type)}, and those of {name} are "
+            f"{noun_of(mine.label_type)}",
+            hint="learn the documents of one of the two again, with labels of the other type",
         )
 
 

@@ -13,14 +13,14 @@ Storage is sparse: memory follows the cells that are not zero.  `bunrui.kernel.p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bunrui.cells import Cells, Integers, new_postings, sort_by_text
-from bunrui.errors import LabelError, MismatchError, UnlearnError
+from bunrui.errors import DataError, MismatchError, UnlearnError
 from bunrui.kernel import postings, slices
 from bunrui.kernel.library import run
 from bunrui.kernel.postings import Plan, Postings
@@ -39,6 +39,7 @@ from bunrui.kernel.workspace import (
     too_much_text,
     with_slots,
 )
+from bunrui.labels import check_types, dtype_of
 
 Label = Any  # a str, an int or a bool; labels that stand together are all of one of these types
 
@@ -162,7 +163,7 @@ class Counts:
             labels = self.labels
             ids = sorted(np.flatnonzero(alive).tolist(), key=labels.__getitem__)
             names = [labels[c] for c in ids]
-            kept = self._live = (alive, Live(names, np.array(ids, np.int64), _dtype_of(names)))
+            kept = self._live = (alive, Live(names, np.array(ids, np.int64), dtype_of(names)))
         return kept[1]
 
     def features(self) -> list[str]:
@@ -306,6 +307,24 @@ class Counts:
         self.add_totals(other, class_map, sign=-1)
         if self.n_ids > 4096 and self.n_features * 2 < self.n_ids:
             self._compact()
+
+    def scale(self, n: int) -> None:
+        """Count every document n times.
+
+        Raises
+        ------
+        DataError
+            If a count would be so large that the floats of formulas cannot tell it from its neighbours.
+        """
+        if n * self.n_terms >= 1 << 53:
+            raise DataError(f"{n:,} times {self.n_terms:,} features is more than counts can hold: give smaller weights")
+        p = self.postings
+        used = slice(0, int(p.size[postings.USED]))
+        by_feature = p.term_total[: self.n_ids], p.doc_total[: self.n_ids]
+        for array in (*by_feature, p.terms[used], p.docs[used], self.doc_count, self.term_sum, self.doc_freq_sum):
+            array *= n
+        self.n_docs, self.n_terms, self.n_doc_freq = n * self.n_docs, n * self.n_terms, n * self.n_doc_freq
+        self.version += 1
 
     def plus(self, other: Counts) -> Counts:
         """The counts of both, as new ones.
@@ -533,32 +552,3 @@ def total(some: Sequence[Cells], skip: int) -> tuple[Counts, npt.NDArray[np.uint
         out._absorb(cells.vocabulary(), cells.postings(), np.arange(n_classes, dtype=np.int64), skip)
     hashes = out.vocabulary.hashes[: out.n_ids]
     return out, (hashes >> np.uint64(skip)) | (hashes << np.uint64(64 - skip))
-
-
-def check_types(labels: Iterable[Label], known: Iterable[Label]) -> None:
-    """Refuse labels of another type than the known ones: True would be taken for 1."""
-    one, other = (next(iter(some), None) for some in (labels, known))
-    if one is not None and other is not None and type(one) is not type(other):
-        mine, theirs = type(one).__name__, type(other).__name__
-        raise LabelError(
-            f"the label {one!r} is of type {mine}, and others are of type {theirs}, such as {other!r}: convert labels "
-            f"to {theirs}"
-        )
-
-
-def check_strings(labels: Iterable[Label]) -> None:
-    """Refuse labels that a file cannot keep."""
-    for label in labels:
-        if not isinstance(label, str):
-            raise LabelError(f"a file keeps labels as strings, and {label!r} is none: convert labels with str")
-
-
-def _dtype_of(labels: Sequence[Label]) -> str:
-    """The NumPy type of an array of labels.
-
-    >>> _dtype_of(["ham", "spam"]), _dtype_of([-1, 1]), _dtype_of([False])
-    ('<U4', 'int64', 'bool')
-    """
-    if labels and not isinstance(labels[0], str):
-        return "bool" if isinstance(labels[0], bool) else "int64"
-    return f"<U{max(map(len, map(str, labels)), default=1)}"

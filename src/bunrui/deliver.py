@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from bunrui.documents.mail import Mail, parse_mail, stamp
 from bunrui.documents.validation import RowError
 from bunrui.errors import DataError
+from bunrui.labels import text_of
 
 if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
+    from bunrui.counts import Label
 
 UNSURE = "unsure"
 LABEL, PROBABILITY = "X-Bunrui-Label", "X-Bunrui-Probability"
@@ -19,7 +21,7 @@ class Delivery(NamedTuple):
     """A mail with its label in its headers; `is_sure` says whether the header has the label or `unsure`."""
 
     mail: bytes
-    label: str
+    label: Label
     is_sure: bool
 
 
@@ -40,7 +42,9 @@ def deliver_mail(classifier: AnyClassifier, data: bytes, threshold: float = 0.0)
     best = int(shares[0].argmax())
     label, share = labels[best], float(shares[0, best])
     is_sure = share >= threshold
-    return Delivery(stamp(data, {LABEL: label if is_sure else UNSURE, PROBABILITY: f"{share:.4f}"}), label, is_sure)
+    return Delivery(
+        stamp(data, {LABEL: text_of(label) if is_sure else UNSURE, PROBABILITY: f"{share:.4f}"}), label, is_sure
+    )
 
 
 def read_mail(data: bytes) -> Mail:

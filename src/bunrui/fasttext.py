@@ -162,6 +162,18 @@ def tokenize(text: str) -> list[str]:
     return [word for word in _SPACES.split(text.replace("\n", f" {EOS} ")) if word]
 
 
+def label_shares(classifier: AnyClassifier, texts: Any) -> tuple[list[Any], npt.NDArray[np.float64]]:
+    """The labels, and the probability of each for every text, (n_docs, n_labels).
+
+    If documents had several labels, each label has a probability of its own; else they add up to 1.
+    """
+    counts = classifier.counts
+    if int(counts.doc_count.sum()) != counts.n_docs:
+        return classifier.classes_.tolist(), 0.5 + 0.5 * np.tanh(classifier.label_odds(texts) / 2)
+    names, _, shares = classifier.scores_and_probabilities(texts)
+    return names, shares
+
+
 class FastText:
     """A trained model, with fastText's methods."""
 
@@ -198,11 +210,7 @@ class FastText:
         """The best labels of each text, and their probabilities."""
         if not len(texts):
             return []
-        classifier = self.classifier
-        if self._is_of_sets:
-            names, shares = list(classifier.classes_), 0.5 + 0.5 * np.tanh(classifier.label_odds(texts) / 2)
-        else:
-            names, _, shares = classifier.scores_and_probabilities(texts)
+        names, shares = label_shares(self.classifier, texts)
         most = len(names) if k < 0 else min(k, len(names))
         places = np.argsort(-shares, axis=1, kind="stable")[:, :most]
         found = []
@@ -210,12 +218,6 @@ class FastText:
             place = place[row[place] >= threshold]
             found.append(([self._prefix + names[column] for column in place.tolist()], row[place]))
         return found
-
-    @property
-    def _is_of_sets(self) -> bool:
-        """Whether documents had several labels."""
-        counts = self.classifier.counts
-        return int(counts.doc_count.sum()) != counts.n_docs
 
     # Testing
 

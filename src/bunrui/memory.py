@@ -183,10 +183,10 @@ class Sample(Protocol):
     def add(self, texts: Any, sets: LabelSets, n_classes: int) -> None:
         """Documents were learned; now there are so many classes."""
 
-    def find(self, texts: Any, sets: LabelSets) -> list[tuple[int, Label]] | None:
-        """The places of those documents that the sample has; None if it lacks one that it would have, if learned."""
+    def find(self, texts: Any, sets: LabelSets) -> dict[tuple[int, Label], int] | None:
+        """The places of those documents that the sample has, and how often; None if it lacks one that it would have."""
 
-    def remove(self, places: list[tuple[int, Label]]) -> None:
+    def remove(self, places: Mapping[tuple[int, Label], int]) -> None:
         """Documents were unlearned."""
 
     def merge(self, other: Sample, n_classes: int) -> None:

@@ -16,9 +16,7 @@ when it needs one.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
-from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -157,44 +155,46 @@ class LowestDigests(Sample):
 
     def add(self, texts: Any, sets: LabelSets, n_classes: int) -> None:
         """Documents were learned; now there are so many classes."""
-        rows, keys, codes, sizes = _documents_of(texts, sets)
+        rows, keys, codes, sizes, copies = _documents_of(texts, sets)
         if self._bounds:
             most = np.iinfo(np.uint64).max
             bounds = np.array([self._bounds.get(label, most) for label in sets.labels], np.uint64)
             low = np.flatnonzero(keys < bounds[codes])
-            rows, keys, codes, sizes = rows[low], keys[low], codes[low], sizes[low]
-        copies = repeat(1)
+            rows, keys, codes, sizes, copies = rows[low], keys[low], codes[low], sizes[low], copies[low]
         if len(rows) > MOST_DOCS:
-            ones = np.ones(len(rows), np.int64)
-            found, left_out = _take(keys, sets.labels, codes, sizes, n_classes, ones)
+            found, left_out = _take(keys, sets.labels, codes, sizes, n_classes, copies)
             self._leave_out(left_out)
             taken = found.rows[found.is_taken]
             rows, keys, codes, sizes = rows[taken], keys[taken], codes[taken], sizes[taken]
-            copies = iter(found.copies[found.is_taken].tolist())
+            copies = found.copies[found.is_taken]
         labels = [sets.labels[c] for c in codes.tolist()]
         chosen = [texts[row] for row in rows.tolist()] if isinstance(texts, list) else texts.take(rows).to_pylist()
-        for text, key, size, label, n in zip(chosen, keys.tolist(), sizes.tolist(), labels, copies, strict=False):
+        columns = chosen, keys.tolist(), sizes.tolist(), labels, copies.tolist()
+        for text, key, size, label, n in zip(*columns, strict=True):
             item = self._items.get((key, label))
             self._items[key, label] = Item(text, size, n if item is None else item.copies + n)
             self._bytes += size if item is None else 0
         self._tighten_if_large(n_classes)
 
-    def find(self, texts: Any, sets: LabelSets) -> list[tuple[int, Label]] | None:
-        """The places of those documents that the sample has; None if it lacks one that it would have, if learned."""
-        _, keys, codes, _ = _documents_of(texts, sets)
-        places = [(key, sets.labels[code]) for key, code in zip(keys.tolist(), codes.tolist(), strict=True)]
-        below = [(key, label) for key, label in places if key < self._bounds.get(label, key + 1)]
-        for place, n in Counter(below).items():
+    def find(self, texts: Any, sets: LabelSets) -> dict[tuple[int, Label], int] | None:
+        """The places of those documents that the sample has, and how often; None if it lacks one that it would have."""
+        _, keys, codes, _, copies = _documents_of(texts, sets)
+        below: dict[tuple[int, Label], int] = {}
+        for key, code, n in zip(keys.tolist(), codes.tolist(), copies.tolist(), strict=True):
+            place = key, sets.labels[code]
+            if key < self._bounds.get(place[1], key + 1):
+                below[place] = below.get(place, 0) + n
+        for place, n in below.items():
             if place not in self._items or self._items[place].copies < n:
                 return None
         return below
 
-    def remove(self, places: list[tuple[int, Label]]) -> None:
+    def remove(self, places: Mapping[tuple[int, Label], int]) -> None:
         """Documents were unlearned, with places by `find`."""
-        for place in places:
+        for place, n in places.items():
             item = self._items[place]
-            if item.copies > 1:
-                self._items[place] = item._replace(copies=item.copies - 1)
+            if item.copies > n:
+                self._items[place] = item._replace(copies=item.copies - n)
             else:
                 del self._items[place]
                 self._bytes -= item.size
@@ -256,12 +256,14 @@ def _take(
     return found, {labels[code]: int(keys[rest[row]]) for code, row in first}
 
 
-def _documents_of(texts: Any, sets: LabelSets) -> tuple[Integers, Keys, Integers, Integers]:
-    """Rows of the documents that may be taken, their keys, labels and sizes."""
+def _documents_of(texts: Any, sets: LabelSets) -> tuple[Integers, Keys, Integers, Integers, Integers]:
+    """Rows of the documents that may be taken, their keys, labels, sizes and copies."""
     is_given = inputs.is_given(texts)
     data, offsets = as_bytes(texts, is_given)
     sizes, n_labels = np.diff(offsets), np.diff(sets.members)[sets.groups]
     codes = sets.indices[sets.members[:-1][sets.groups]]
     keys = key_words(digests_of(data, offsets, is_given))
-    rows = np.flatnonzero((n_labels == 1) & (sizes <= LONGEST))  # a long text is not worth keeping until it is left out
-    return rows, keys[rows], codes[rows], sizes[rows]
+    copies = np.ones(len(sizes), np.int64) if sets.copies is None else sets.copies
+    # A long text is not worth keeping until it is left out.
+    rows = np.flatnonzero((n_labels == 1) & (sizes <= LONGEST) & (copies > 0))
+    return rows, keys[rows], codes[rows], sizes[rows], copies[rows]

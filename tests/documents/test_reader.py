@@ -149,8 +149,10 @@ def test_mapping_gives_labels(tmp_path: Path) -> None:
     sources = {"+": tmp_path / "pos.txt", "-": [tmp_path / "neg.txt", tmp_path / "more.csv"]}
     assert rows(sources) == [("+", "good"), ("+", "fine"), ("-", "bad"), ("-", "awful")]
     assert rows(sources, "text", labelled=False) == [("good",), ("fine",), ("bad",), ("awful",)]
-    with pytest.raises(LabelError, match=r"^a label of the sources is 3: give a string that is not empty$"):
-        read({3: tmp_path / "pos.txt"})
+    with pytest.raises(
+        LabelError, match=r"^a label of the sources is 3.5: give a string that is not empty, or an integer$"
+    ):
+        read({3.5: tmp_path / "pos.txt"})
 
 
 class Stdin:
@@ -515,3 +517,68 @@ def test_whole_rows(tmp_path: Path) -> None:
         {"n": "[2]", "text": "", "day": "1970-01-03"},
         {"n": "", "text": "three", "day": "1970-01-04"},
     ]
+
+
+# --- the type of labels
+
+
+def json_lines(*labels: object) -> io.BytesIO:
+    return io.BytesIO("".join(json.dumps({"label": label, "text": "a"}) + "\n" for label in labels).encode())
+
+
+def parquet(labels: pa.Array) -> io.BytesIO:
+    out = io.BytesIO()
+    pq.write_table(pa.table({"label": labels, "text": ["a"] * len(labels)}), out)
+    return io.BytesIO(out.getvalue())
+
+
+CSV = b"text,label\na,10\nb,-1\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "label_type", "expected"),
+    [
+        (json_lines(10, -1), str, ["10", "-1"]),
+        (json_lines(10, -1), None, [10, -1]),
+        (json_lines(True, False), None, [True, False]),
+        (json_lines([1, 2], [3], 4), None, [[1, 2], [3], [4]]),
+        (json_lines(1, "2"), None, [1, 2]),
+        (json_lines("spam", 1, True), None, ["spam", "1", "true"]),
+        (json_lines(1 << 70, 1), None, [str(1 << 70), "1"]),
+        (parquet(pa.array([10, -1], pa.int8())), None, [10, -1]),
+        (parquet(pa.array([[1], [2, 3]])), None, [[1], [2, 3]]),
+        (parquet(pa.array(["b", "a"]).dictionary_encode()), None, ["b", "a"]),
+        (io.BytesIO(CSV), None, ["10", "-1"]),
+        (io.BytesIO(CSV), int, [10, -1]),
+        (io.BytesIO(b"text,label\na,TRUE\nb,false\n"), bool, [True, False]),
+        ({1: io.BytesIO(b"one\n"), 2: io.BytesIO(b"two\n")}, None, [1, 2]),
+        ({"1": io.BytesIO(b"one\n")}, int, [1]),
+        ([json_lines(3), io.BytesIO(CSV)], None, [3, 10, -1]),  # the first document of all decides
+    ],
+)
+def test_labels_get_one_type(source: Any, label_type: type | None, expected: list[Any]) -> None:
+    found = [label for batch in read(source, label_type=label_type) for label in batch["label"].to_pylist()]
+    assert repr(found) == repr(expected)
+
+
+@pytest.mark.parametrize(
+    ("source", "label_type", "line", "said"),
+    [
+        (json_lines(1, "spam", 2), None, 2, "the label 'spam' is no integer, and the other labels are integers"),
+        (json_lines(1, [2, "x"], 2), None, 2, "the label 'x' is no integer"),
+        (json_lines(1, 1 << 64, 2), None, 2, "the label 18446744073709551616 has more than 64 bits"),
+        (json_lines(True, 1, False), None, 2, "the label '1' is no boolean, and the other labels are booleans"),
+        (io.BytesIO(b"text,label\na,1\nb,007\nc,2\n"), int, 3, "the label '007' is no integer"),
+    ],
+)
+def test_labels_of_another_type_are_bad_rows(source: Any, label_type: type | None, line: int, said: str) -> None:
+    data = source.getvalue()
+    with pytest.raises(DataError, match=f"line {line}: {said}"):
+        list(read(source, label_type=label_type))
+    reader = read(io.BytesIO(data), label_type=label_type, skip_bad=True)
+    assert sum(batch.num_rows for batch in reader) == 2 and len(reader.skipped) == 1
+
+
+def test_the_type_of_labels_is_one_of_three() -> None:
+    with pytest.raises(OptionError, match="label_type"):
+        read(io.BytesIO(CSV), label_type=float)

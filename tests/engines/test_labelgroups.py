@@ -157,7 +157,7 @@ def test_none_at_all() -> None:
             f"a label of text 40 is {1 << 63}, which has more than 64 bits: convert labels with str",
         ),
         ([1] * 40 + [None], "the label of text 40 is missing (null)"),
-        (["x"] * 40 + [1.5], "a label of text 40 is 1.5, a fraction: convert labels with int, or with str"),
+        (["x"] * 40 + [1.5], "a label of text 40 is 1.5, a fraction: convert labels with str"),
         ([b"x"] * 40, "a label of text 0 is b'x', no string, integer or boolean: convert labels with str"),
         (["x"] * 40 + [None], "the label of text 40 is missing (null)"),
         (["x"] * 40 + [""], "a label among the labels is empty: give it a name, or leave the text out"),

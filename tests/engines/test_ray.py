@@ -37,6 +37,7 @@ from ray.cluster_utils import Cluster
 from bunrui.engines import ray as engine
 from bunrui.engines import tasks
 from bunrui.engines.tasks import Labels
+from tests.blocks import REPOSITORY, blocks_of, run_python
 from tests.support.waiting import wait_until
 
 N_FILES = 7
@@ -192,6 +193,13 @@ def test_a_data_set(cluster: Cluster, documents: pa.Table, one: TextClassifier) 
     )
     with pytest.raises(DataError, match="there are no documents to be read"):
         engine.learn(TextClassifier(), pieces.filter(lambda row: False))
+
+
+def test_the_page_about_pipelines(cluster: Cluster) -> None:
+    fill(cluster)
+    page = (REPOSITORY / "docs" / "pipelines.md").read_text(encoding="utf-8")
+    [block] = [block for block in blocks_of(page) if "import ray" in block.code]
+    assert run_python(block.code, {}, "docs/pipelines.md", block.line) == 1
 
 
 # --- predicting

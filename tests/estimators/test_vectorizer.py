@@ -2,10 +2,13 @@ r"""`TextVectorizer` against `CountVectorizer(token_pattern=r"\w+")`, and what i
 
 from __future__ import annotations
 
+import io
 import pickle
 import random
 import re
+import warnings
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +35,7 @@ from bunrui.engines import matrix as matrices
 from bunrui.engines import threads
 from bunrui.engines.matrix import Features
 from bunrui.errors import DataError, EncodingError, OptionError
-from bunrui.estimators import TextVectorizer
+from bunrui.estimators import TextVectorizer, tokenize
 from bunrui.kernel import slices, unicode, workspace
 from tests.support.examples import examples
 
@@ -87,6 +90,15 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
+ANY_TEXT = st.text(
+    st.one_of(
+        st.sampled_from("aAbB _-.\0\n\t\u2003ΣσςİßK™é\u0307\u0345"),
+        st.characters(exclude_categories=["Cs", "Cn"]).filter(lambda c: bool(unicode.assigned()[ord(c)])),
+    ),
+    max_size=40,
+)
+
+
 def peer(**options: Any) -> CountVectorizer:
     return CountVectorizer(token_pattern=r"\w+", **options)
 
@@ -107,7 +119,8 @@ def assert_same(ours: Any, theirs: Any) -> None:
 
 def name_of(options: dict[str, Any]) -> str:
     """The same in every process: workers that run tests must agree on their names."""
-    return str({name: sorted(value) if isinstance(value, set) else value for name, value in options.items()})
+    sortable = {name: sorted(value) if isinstance(value, set) else value for name, value in options.items()}
+    return re.sub(" at 0x[0-9a-f]+", "", str(sortable))
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=name_of)
@@ -123,22 +136,73 @@ def test_same_as_count_vectorizer(options: dict[str, Any]) -> None:
     assert_same(vectorizer.transform(later), other.transform(later))
 
 
-@given(
-    st.lists(
-        st.text(
-            st.one_of(
-                st.sampled_from("aAbB _-.\0ΣσςİßK\u0307\u0345"),
-                st.characters(exclude_categories=["Cs", "Cn"]).filter(lambda c: bool(unicode.assigned()[ord(c)])),
-            ),
-            max_size=40,
-        ),
-        max_size=8,
-    ),
-    st.sampled_from([(1, 1), (1, 2), (2, 3)]),
-)
+@given(st.lists(ANY_TEXT, max_size=8), st.sampled_from([(1, 1), (1, 2), (2, 3)]))
 @settings(max_examples=examples(80))
 def test_same_on_any_text(documents: list[str], ngram_range: tuple[int, int]) -> None:
     vectorizer, other = TextVectorizer(ngram_range=ngram_range), peer(ngram_range=ngram_range)
+    try:
+        Y = other.fit_transform(documents)
+    except ValueError:
+        with pytest.raises(DataError, match="empty vocabulary"):
+            vectorizer.fit_transform(documents)
+        return
+    assert_same(vectorizer.fit_transform(documents), Y)
+    assert vectorizer.vocabulary_ == other.vocabulary_
+
+
+def without_vowels(text: str) -> str:
+    return re.sub("[aeiouаеиоу]", "", text)
+
+
+# Whatever CountVectorizer takes, with `word` in place of its default analyzer.
+SHARED: list[dict[str, Any]] = [
+    {"analyzer": "word"},
+    {"analyzer": "word", "ngram_range": (1, 3)},
+    {"analyzer": "word", "ngram_range": (2, 2), "stop_words": "english"},
+    {"analyzer": "word", "ngram_range": (8, 16)},
+    {"analyzer": "word", "stop_words": ["the", "The", "great", " is ", "é", "οδος"], "ngram_range": (1, 2)},
+    {"analyzer": "word", "lowercase": False, "stop_words": ["The", "cast"]},
+    {"analyzer": "word", "strip_accents": "ascii"},
+    {"analyzer": "word", "strip_accents": "unicode", "ngram_range": (1, 2)},
+    {"analyzer": "word", "strip_accents": without_vowels},
+    {"analyzer": "word", "preprocessor": str.swapcase, "max_features": 20},
+    {"analyzer": "word", "tokenizer": str.split, "ngram_range": (1, 2), "stop_words": ["the"]},
+    {"analyzer": "word", "tokenizer": re.compile(r"\W+").split},
+    {"analyzer": "word", "tokenizer": re.compile(r"\w+", re.ASCII).findall},
+    {"analyzer": "word", "token_pattern": r"\b\w+\b", "min_df": 2},
+    {"analyzer": "word", "token_pattern": r"(?i)[a-z]{3,}", "max_df": 0.3},
+    {"analyzer": "word", "token_pattern": r"(\w)\w*", "binary": True},
+    {"analyzer": "char"},
+    {"analyzer": "char", "ngram_range": (2, 5), "max_features": 300},
+    {"analyzer": "char", "ngram_range": (3, 3), "lowercase": False, "strip_accents": "unicode"},
+    {"analyzer": "char_wb", "ngram_range": (1, 4)},
+    {"analyzer": "char_wb", "ngram_range": (4, 20), "min_df": 2},
+    {"analyzer": "char_wb", "ngram_range": (5, 5), "vocabulary": ["great", " the ", "zzzzz"], "dtype": np.float32},
+    {"analyzer": str.splitlines},
+]
+
+
+@pytest.mark.filterwarnings("ignore:Your stop_words", "ignore:The parameter 'token_pattern'")
+@pytest.mark.parametrize("options", SHARED, ids=name_of)
+def test_same_with_the_options_of_count_vectorizer(options: dict[str, Any]) -> None:
+    documents = [*DOCUMENTS, "A\r\n\r\n  B\u2003\u2003c\x1c\x1cd \x85e", "ﬀ ™ ª İA Aİ aİ Å Ⅷ"]
+    vectorizer, other = TextVectorizer(**options), CountVectorizer(**options)
+    X, Y = vectorizer.fit_transform(documents), other.fit_transform(documents)
+    assert_same(X, Y)
+    assert vectorizer.vocabulary_ == other.vocabulary_
+    assert_same(vectorizer.transform(HOSTILE[::-1]), other.transform(HOSTILE[::-1]))
+    assert_same(vectorizer.transform([text.encode() for text in documents]), Y)
+    analyze, peers = vectorizer.build_analyzer(), other.build_analyzer()
+    assert [analyze(document) for document in documents] == [peers(document) for document in documents]
+    assert pickle.loads(pickle.dumps(vectorizer)).vocabulary_ == other.vocabulary_
+
+
+@pytest.mark.filterwarnings("ignore:Your stop_words", "ignore:The parameter 'token_pattern'")
+@given(st.lists(ANY_TEXT, max_size=8), st.sampled_from([options for options in SHARED if "vocabulary" not in options]))
+@settings(max_examples=examples(150))
+def test_same_on_any_text_with_the_options_of_count_vectorizer(documents: list[str], options: dict[str, Any]) -> None:
+    options = {name: value for name, value in options.items() if name not in ("min_df", "max_df")}
+    vectorizer, other = TextVectorizer(**options), CountVectorizer(**options)
     try:
         Y = other.fit_transform(documents)
     except ValueError:
@@ -272,7 +336,7 @@ def test_long_documents_of_many_features() -> None:
 @pytest.mark.parametrize(
     ("texts", "error", "words"),
     [
-        ("one string", DataError, "not one string"),
+        ("one string", DataError, "string object received: put it into a list"),
         (["a", None], DataError, "text 1"),
         (["a", 3], DataError, "text 1 should be a string, not int"),
         (["a \ud800"], EncodingError, "lone surrogate"),
@@ -292,6 +356,136 @@ def test_nothing_to_transform() -> None:
     assert vectorizer.transform([""]).toarray().tolist() == [[0, 0]]
 
 
+# --- the steps of scikit-learn
+
+
+def test_files_and_bytes(tmp_path: Path) -> None:
+    texts = ["Grüße aus Köln", "naïve café", "!"]
+    paths = [tmp_path / f"{k}.txt" for k in range(3)]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_text(text, encoding="latin-1")
+    expected = peer().fit_transform(texts)
+    by_path = TextVectorizer(input="filename", encoding="latin-1")
+    assert_same(by_path.fit_transform(paths), expected)
+    assert_same(by_path.transform(map(str, paths)), expected)
+    opened = [io.BytesIO(path.read_bytes()) for path in paths]
+    assert_same(TextVectorizer(input="file", encoding="latin-1").fit_transform(opened), expected)
+    assert_same(TextVectorizer(encoding="latin-1").fit_transform([t.encode("latin-1") for t in texts]), expected)
+    assert_same(TextVectorizer().fit_transform(np.array([texts[0].encode(), *texts[1:]], object)), expected)
+    for analyzer in ("char", "universal"):
+        X = TextVectorizer(analyzer=analyzer, input="filename", encoding="latin-1").fit_transform(paths)
+        assert_same(X, TextVectorizer(analyzer=analyzer).fit_transform(texts))
+
+
+@pytest.mark.parametrize("analyzer", ["words", "char"])
+def test_bytes_that_cannot_be_decoded(analyzer: str) -> None:
+    documents = ["good", "caf\u00e9".encode("latin-1")]
+    with pytest.raises(UnicodeDecodeError) as caught:
+        TextVectorizer(analyzer=analyzer).fit(documents)
+    assert caught.value.__notes__ == ["This is document 1, counted from 0."]
+    for decode_error in ("ignore", "replace"):
+        options: dict[str, Any] = (
+            {"decode_error": decode_error, "token_pattern": r"\w+"}
+            if analyzer == "words"
+            else {
+                "decode_error": decode_error,
+                "analyzer": "char",
+            }
+        )
+        assert (
+            TextVectorizer(**options).fit(documents).vocabulary_
+            == CountVectorizer(**options).fit(documents).vocabulary_
+        )
+
+
+def test_function_of_any_document() -> None:
+    rows = [{"text": "New York"}, {"text": "york"}]
+
+    def text_of(row: dict[str, str]) -> str:
+        return row["text"].lower()
+
+    expected = peer().fit_transform(["New York", "york"])
+    assert_same(TextVectorizer(preprocessor=text_of).fit_transform(rows), expected)
+    assert_same(TextVectorizer(analyzer="universal", preprocessor=text_of).fit_transform(rows), expected)
+    assert_same(TextVectorizer(preprocessor=str.lower).fit_transform(pa.array(["New York", "york"])), expected)
+    tokens = TextVectorizer(tokenizer=list, lowercase=False, ngram_range=(2, 2)).fit([["a", "b", "c"]])
+    assert tokens.get_feature_names_out().tolist() == ["a b", "b c"]
+    with pytest.raises(KeyError) as caught:
+        TextVectorizer(preprocessor=text_of).fit([*rows, {}])
+    assert caught.value.__notes__ == ["This is document 2, counted from 0."]
+
+
+@pytest.mark.parametrize(("token", "error"), [(7, DataError), ("\ud800", UnicodeEncodeError)])
+def test_tokens_that_cannot_be_features(token: Any, error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokenize, "FEATURES_AT_ONCE", 1)
+    with pytest.raises(error) as caught:
+        TextVectorizer(tokenizer=lambda text: [text, token] if text == "c" else [text]).fit(["a", "b", "c"])
+    assert caught.value.__notes__ == ["This is document 2, counted from 0."]
+
+
+def test_preprocessing_for_other_analyzers() -> None:
+    assert "cafe" in TextVectorizer(analyzer="universal", strip_accents="unicode").fit(["Café"]).vocabulary_
+    assert TextVectorizer(analyzer="universal").build_analyzer()("東京 a") == [
+        "東",
+        " 東",
+        "京",
+        "東京",
+        " 東京",
+        "京 ",
+        "東京 ",
+        "a",
+    ]
+
+
+class Shouting(TextVectorizer):
+    def build_preprocessor(self) -> Any:
+        return str.upper
+
+
+class Stemming(TextVectorizer):
+    def build_analyzer(self) -> Any:
+        analyze = super().build_analyzer()
+        return lambda document: (word.rstrip("s") for word in analyze(document))
+
+
+class Halving(TextVectorizer):
+    def build_tokenizer(self) -> Any:
+        return lambda text: [text[: len(text) // 2], text[len(text) // 2 :]]
+
+
+def test_subclasses_build_their_own_steps() -> None:
+    assert Shouting().fit(["a b"]).get_feature_names_out().tolist() == ["A", "B"]
+    assert Stemming(ngram_range=(1, 2)).fit(["two cats"]).get_feature_names_out().tolist() == ["cat", "two", "two cat"]
+    assert Stemming().fit(["cats"]).transform([b"cat", "cats"]).toarray().tolist() == [[1], [1]]
+    assert Halving(analyzer="word").fit(["ABcd"]).get_feature_names_out().tolist() == ["ab", "cd"]
+
+
+@pytest.mark.parametrize(
+    "options", [{"analyzer": "char", "ngram_range": (1, 3)}, {"tokenizer": str.split}], ids=name_of
+)
+def test_batches_change_nothing(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = TextVectorizer(**options)
+    X, hashed = whole.fit_transform(DOCUMENTS), TextVectorizer(n_features=99, **options).transform(DOCUMENTS)
+    monkeypatch.setattr(tokenize, "FEATURES_AT_ONCE", 100)
+    batched = TextVectorizer(**options)
+    assert_same(batched.fit_transform(DOCUMENTS), X)
+    assert batched.vocabulary_ == whole.vocabulary_
+    assert_same(batched.transform(DOCUMENTS), X)
+    assert_same(TextVectorizer(n_features=99, **options).transform(DOCUMENTS), hashed)
+    assert batched.transform([]).shape == (0, X.shape[1])
+
+
+def test_stop_words_that_no_token_equals() -> None:
+    with pytest.warns(UserWarning, match=r"generated tokens \['ve', 'you'\] not in stop_words"):
+        TextVectorizer(stop_words=["you've"]).fit(["a"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        vectorizer = TextVectorizer(stop_words=["The", "a"]).fit(["the cat"])  # `words` has them in lower case
+        TextVectorizer(stop_words="english").fit(["cat"])
+        vectorizer.set_params(stop_words=["you've"]).transform(["a"])
+    assert vectorizer.vocabulary_ == {"cat": 0}
+
+
 # --- options
 
 
@@ -305,18 +499,30 @@ def test_nothing_to_transform() -> None:
         ({"n_features": 2.0}, "n_features should be a whole number"),
         ({"n_features": 8, "min_df": 2}, "n_features keeps no vocabulary"),
         ({"n_features": 8, "vocabulary": ["a"]}, "n_features keeps no vocabulary"),
-        ({"ngram_range": (2, 1)}, "ngram_range should be a pair of numbers from 1 to 15, not (2, 1)"),
-        ({"ngram_range": 2}, "ngram_range should be a pair"),
+        ({"ngram_range": (2, 1)}, "lower boundary larger than the upper boundary. Give the smaller number first"),
+        ({"ngram_range": (0, 1)}, "ngram_range should be a pair of numbers from 1 on, not (0, 1)"),
+        ({"ngram_range": (1, 16), "analyzer": "universal"}, "n-grams have 1 to 15 parts"),
         (
             {"ngram_range": (2, 2), "analyzer": "universal"},
             "ngram_range of the analyzer 'universal' should be from 1 on",
         ),
-        ({"analyzer": "word"}, "there is no analyzer 'word'"),
+        (
+            {"analyzer": "letters"},
+            "there is no analyzer 'letters': choose one of words, universal, ja, zh,",
+        ),
+        ({"input": "url"}, "there is no input 'url': choose one of content, file, filename"),
+        ({"decode_error": "guess"}, "there is no decode error 'guess': choose one of strict, ignore, replace"),
+        ({"encoding": "utf-9"}, "encoding should be an encoding that Python knows, such as 'utf-8', not 'utf-9'"),
+        ({"strip_accents": "all"}, "strip_accents should be 'ascii', 'unicode', a function, or None, not 'all'"),
+        ({"token_pattern": "("}, "token_pattern should be a regular expression (missing ), unterminated subpattern"),
+        ({"token_pattern": "(a)(b)"}, "More than 1 capturing group in token pattern: leave one group"),
+        ({"lowercase": False, "analyzer": "universal"}, "lowercase=False is for the analyzers words, word, char and"),
         ({"analyzer": 3}, "analyzer should be a name, an AnalyzerSpec or a function, not 3"),
-        ({"vocabulary": []}, "vocabulary is empty"),
+        ({"vocabulary": []}, "empty vocabulary passed to fit: give some features"),
         ({"vocabulary": ["a", "b", "a"]}, "vocabulary has 'a' twice"),
         ({"vocabulary": ["a", 3]}, "vocabulary has 3, which is not a string"),
-        ({"vocabulary": {"a": 0, "b": 2}}, "vocabulary should be a mapping to the columns 0 to 1, each of them once"),
+        ({"vocabulary": {"a": 0, "b": 2}}, "doesn't contain index 1: give the columns 0 to 1, each of them once"),
+        ({"vocabulary": {"a": 0, "b": 0}}, "contains repeated indices: give each feature a column of its own"),
         ({"vocabulary": "abc"}, "mapping from feature to column, not 'abc'"),
         ({"min_df": 3, "max_df": 2}, "max_df=2 leaves fewer documents than min_df=3 asks for"),
     ],

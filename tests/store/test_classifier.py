@@ -632,7 +632,7 @@ def test_a_newer_format(path: str) -> None:
     db = sqlite3.connect(path)
     db.execute("PRAGMA user_version = 99")
     db.close()
-    with pytest.raises(StoreError, match="has format 99, this bunrui knows 1 to 4: install a newer bunrui"):
+    with pytest.raises(StoreError, match="has format 99, this bunrui knows 1 to 5: install a newer bunrui"):
         bunrui.open(path)
 
 

@@ -199,14 +199,14 @@ def test_an_older_file_gets_checksums_when_it_is_opened_to_be_changed(tmp_path: 
 
 
 def test_two_that_open_an_older_file_at_once(tmp_path: Path) -> None:
-    from bunrui.store.schema import FORMAT, connect, migrate, version_of
+    from bunrui.store.schema import OF_STRINGS, connect, migrate, version_of
 
     path = os.fspath(old(tmp_path))
     one, two = connect(path, read_only=False), connect(path, read_only=False)
     versions = [version_of(db, path) for db in (one, two)]
     migrate(one, versions[0])
     migrate(two, versions[1])
-    assert [version_of(db, path) for db in (one, two)] == [FORMAT, FORMAT]
+    assert [version_of(db, path) for db in (one, two)] == [OF_STRINGS, OF_STRINGS]
     one.close()
     two.close()
 

@@ -13,7 +13,8 @@ import pytest
 
 import bunrui
 from bunrui import TextClassifier
-from bunrui.store.schema import FORMAT
+from bunrui.errors import StoreError
+from bunrui.store.schema import FORMAT, OF_STRINGS
 
 FORMATS = Path(__file__).parent / "formats"
 
@@ -26,11 +27,12 @@ def test_there_is_a_file_of_every_format() -> None:
 def test_old_files_open(number: int, tmp_path: Path) -> None:
     path = tmp_path / "old.bunrui"
     shutil.copy(FORMATS / f"{number}.bunrui", path)
+    ham, spam = (-1, 10) if number >= 5 else ("ham", "spam")
     expected = TextClassifier("multinomial", alpha=0.5)
     expected.learn(
-        ["cheap pills now", "meeting at noon", "料金が無料", "both of them"], ["ham", "ham", "spam", ["spam", "ham"]]
+        ["cheap pills now", "meeting at noon", "料金が無料", "both of them"], [[ham], [ham], [spam], [spam, ham]]
     )
-    expected.learn([["given", "tokens"]], ["ham"]).learn([{"counted": 3}], ["spam"])
+    expected.learn([["given", "tokens"]], [ham]).learn([{"counted": 3}], [spam])
     queries = ["cheap pills", "無料", "tokens at noon", "counted"]
     with bunrui.open(path) as clf:
         assert clf.get_params() | {"analyzer": "universal"} == expected.get_params()
@@ -39,6 +41,19 @@ def test_old_files_open(number: int, tmp_path: Path) -> None:
         assert clf.check().is_right
         assert len(clf.memory.pool) == (1 if number >= 4 else 0)
         assert [entry.kind for entry in clf.history()] == ["learn"] * 4 + ["unlearn", "relabel"]
-        clf.learn(["more"], ["ham"])
+        assert clf.classes_.tolist() == sorted([ham, spam])
+        clf.learn(["more"], [ham])
         clf.compact()
-        assert clf.check().is_right
+        assert clf.check().is_right and clf.info()["format"] == max(number, OF_STRINGS)
+
+
+def test_older_versions_refuse_labels_that_are_no_strings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would take 1 for "1"."""
+    for name, labels in (("strings", ["1"]), ("integers", [1])):
+        with bunrui.create(tmp_path / name) as clf:
+            clf.learn(["a"], labels)
+    monkeypatch.setattr("bunrui.store.schema.FORMAT", OF_STRINGS)
+    with bunrui.open(tmp_path / "strings") as clf:
+        assert clf.classes_.tolist() == ["1"]
+    with pytest.raises(StoreError, match="integers has format 5, this bunrui knows 1 to 4: install a newer bunrui"):
+        bunrui.open(tmp_path / "integers")

@@ -111,7 +111,7 @@ def test_relabel(path: str) -> None:
         assert len(clf.history()) == 3
         document = next(document for document in clf.documents() if document.text == TEXTS[0])
         assert (document.id, document.source) == ("a", "one.csv")
-        for nothing, what in (("", "is empty"), ([], "has no label"), ([3], "a file keeps labels as strings")):
+        for nothing, what in (("", "is empty"), ([], "has no label"), ([3], "is of type int, and others are of type str")):
             with pytest.raises(LabelError, match=what):
                 clf.relabel(nothing, ids=["a"])
         clf.undo()

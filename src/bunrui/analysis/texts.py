@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ from bunrui.kernel.workspace import MAX_DOCUMENT, NO_COUNTS, NONE_FOLDED, scratc
 MAX_COUNT = (1 << 32) - 1
 _AT_ONCE = 4096  # texts that a thread validates, at least
 FEW = 32  # texts that are not worth an Arrow array
+_MANY = 256  # tokens that are
 _SURROGATE = re.compile("[\ud800-\udfff]").search
 _ARRAYS = ("__iter__", "__arrow_c_array__", "__arrow_c_stream__")
 
@@ -59,6 +61,22 @@ def is_given(texts: Any) -> bool:
     return isinstance(texts, (list, tuple)) and any(isinstance(t, (list, tuple, Mapping)) for t in texts[:1])
 
 
+def whole(values: Any) -> Any:
+    """The values; those of a lazy sequence, such as a column of Hugging Face's `datasets`, all at once.
+
+    One by one, 100,000 labels take 8 s; in one slice, 0.01 s.
+
+    >>> whole(range(3)), whole(iter("ab"))
+    (range(0, 3), ['a', 'b'])
+    """
+    if not hasattr(values, "__len__") and hasattr(values, "__iter__"):
+        return list(values)
+    if isinstance(values, Sequence) and not isinstance(values, (str, bytes, list, tuple)):
+        with suppress(TypeError):  # a deque has no slices
+            return values[:]
+    return values
+
+
 def strings(texts: Any) -> pa.Array | list[str]:
     """Texts as one Arrow string array, or a list if they are few; valid UTF-8 without nulls."""
     if isinstance(texts, str):
@@ -69,7 +87,7 @@ def strings(texts: Any) -> pa.Array | list[str]:
         if not all(isinstance(text, str) and not _SURROGATE(text) for text in texts):
             _explain(texts)
         return texts
-    array = _to_arrow(texts)
+    array = _to_arrow(whole(texts))
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0) if array.num_chunks == 1 else pa.chunked_array(array).combine_chunks()
         if isinstance(array, pa.ChunkedArray):
@@ -189,6 +207,13 @@ def of_bytes(texts: Sequence[bytes]) -> Documents:
 
 def given(documents: Iterable[Any]) -> Documents:
     """Documents that are lists of tokens, or mappings from word to count."""
+    if isinstance(documents, list) and set(map(type, documents)) == {list}:
+        tokens = list(chain.from_iterable(documents))
+        # Through Arrow, many tokens take 0.2 of the time of the loop below, which finds what is wrong with them.
+        if len(tokens) > _MANY and set(map(type, tokens)) == {str}:
+            with suppress(pa.ArrowInvalid, UnicodeEncodeError):
+                ends = np.cumsum([0, *map(len, documents)], dtype=np.int64)
+                return buffers(pa.array(tokens, pa.large_string()))._replace(lists=ends)
     words: list[bytes] = []
     counts: list[int] = []
     lists = [0]

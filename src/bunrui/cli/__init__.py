@@ -107,6 +107,8 @@ def _wrong_usage(error: Any, root: Any) -> int:
     message = error.format_message().strip()
     if not message[:2].isupper():  # the name of an argument
         message = message[:1].lower() + message[1:]
+    if getattr(error, "option_name", "")[1:2].isdigit():
+        message += " A label that begins with a dash stands behind --, as in 'bunrui words FILE -- -1'."
     if error.ctx is not None:
         command = error.ctx.command_path
     else:

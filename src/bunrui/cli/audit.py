@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +18,7 @@ from bunrui.cli.documents import require
 from bunrui.cli.options import Analysis, LabelledDocuments, Model, argument, flag, option
 from bunrui.cli.output import check_folder, check_page, finished, write_page
 from bunrui.errors import DataError, EncodingError, OptionError, UnlearnError
+from bunrui.labels import text_of
 from bunrui.phrases import counted, one_line
 
 if TYPE_CHECKING:
@@ -153,12 +154,12 @@ def _suspect_row(result: Audit, suspect: Suspect, places: list[Place]) -> tuple[
     from bunrui.views.explanation import spell
 
     words = "  ".join(spell(word.feature) for word in result.words(suspect))
-    labels = (", ".join(suspect.given), ", ".join(suspect.better))
+    labels = (_joined(suspect.given), _joined(suspect.better))
     return (f"{suspect.probability:.4f}", *labels, str(places[suspect.row]), words, excerpt(result.text(suspect.row)))
 
 
 def _conflict_row(result: Audit, conflict: Conflict, places: list[Place]) -> tuple[str, ...]:
-    labels = " / ".join(dict.fromkeys(", ".join(names) for names in conflict.labels))
+    labels = " / ".join(dict.fromkeys(map(_joined, conflict.labels)))
     where = "  ".join(str(places[row]) for row in conflict.rows)
     return (conflict.kind, labels, "", where, "", excerpt(result.text(conflict.rows[0])))
 
@@ -272,13 +273,17 @@ def _tame(text: str) -> str:
     return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
-def write_labels(labels: tuple[str, ...]) -> str:
+def write_labels(labels: tuple[Any, ...]) -> str:
     """The labels of a document in one cell.
 
     >>> write_labels(("spam",)), write_labels(("grain", "oil"))
     ('spam', '["grain", "oil"]')
     """
-    return labels[0] if len(labels) == 1 else json.dumps(labels, ensure_ascii=False)
+    return text_of(labels[0]) if len(labels) == 1 else json.dumps(labels, ensure_ascii=False)
+
+
+def _joined(labels: Iterable[Any]) -> str:
+    return ", ".join(map(text_of, labels))
 
 
 class _Change(NamedTuple):
@@ -286,11 +291,11 @@ class _Change(NamedTuple):
 
     line: int
     digest: str
-    has: tuple[str, ...]
-    gets: tuple[str, ...]
+    has: tuple[Any, ...]
+    gets: tuple[Any, ...]
 
     @property
-    def key(self) -> tuple[str, tuple[str, ...]]:
+    def key(self) -> tuple[str, tuple[Any, ...]]:
         """The documents that it stands for."""
         return self.digest, tuple(sorted(self.has))
 
@@ -299,14 +304,16 @@ def _read(cell: str) -> tuple[str, ...]:
     """
     >>> _read("spam"), _read('["grain", "oil"]'), _read("[sic]")
     (('spam',), ('grain', 'oil'), ('[sic]',))
+    >>> _read("[1, 2]")
+    ('1', '2')
     """
     if cell.startswith("["):
         try:
             found = json.loads(cell)
         except (ValueError, RecursionError):
             return (cell,)
-        if found and all(isinstance(label, str) for label in found):
-            return tuple(found)
+        if found and all(isinstance(label, (str, int)) for label in found):
+            return tuple(map(text_of, found))
     return (cell,)
 
 
@@ -323,22 +330,24 @@ def apply_fixes(file: str, path: str) -> None:
     with interrupts("interrupted; nothing was changed"), closing(bunrui.open(file)) as classifier:
         require(classifier, "text", "unlearn the documents with their old labels, and learn them with the new ones")
         known = Counter((document.digest, tuple(document.labels)) for document in classifier.documents())
+        labels = set(classifier.counts.live_labels)
+        texts, read = set(map(text_of, labels)), classifier.label_named
+        changes = [change._replace(has=tuple(map(read, change.has))) for change in changes]
         for change in changes:
             if change.key not in known:
                 raise _unknown(f"{path}, line {change.line}", file, change, {digest for digest, _ in known})
-        labels = set(classifier.counts.live_labels)
-        changes = [change._replace(gets=tuple(_near(name, labels) for name in change.gets)) for change in changes]
+        changes = [change._replace(gets=tuple(read(_near(name, texts)) for name in change.gets)) for change in changes]
         changes = [change for change in changes if change.has != change.gets]
         with uninterrupted():
             n_docs = classifier.relabel_each((change.digest, change.has, change.gets) for change in changes)
     tally: Counter[str] = Counter()
     for change in changes:
-        tally[f"{', '.join(change.has)} → {', '.join(change.gets)}"] += known[change.key]
+        tally[f"{_joined(change.has)} → {_joined(change.gets)}"] += known[change.key]
     for words, n in sorted(tally.items(), key=lambda item: (-item[1], item[0])):
         print(f"{n:,}\t{one_line(words)}")
     new = sorted({name for change in changes for name in change.gets} - labels)
     if new:
-        say(f"new: no other document had the label {', '.join(map(one_line, new))}")
+        say(f"new: no other document had the label {one_line(_joined(new))}")
     say(f"relabelled {counted(n_docs, 'document')} of {file}; 'bunrui undo {file}' takes that back")
 
 
@@ -349,7 +358,7 @@ def _near(name: str, labels: set[str]) -> str:
 
 def _unknown(place: str, file: str, change: _Change, digests: set[str]) -> Exception:
     if change.digest in digests:
-        has = ", ".join(change.has)
+        has = _joined(change.has)
         return UnlearnError(f"{place}: this document has another label than {has!r} now: audit {file} again")
     return UnlearnError(f"{place}: no document of {file} has the digest {change.digest}: audit {file} again")
 
@@ -363,7 +372,7 @@ def _changes(path: str) -> list[_Change]:
 
 def _check_copies(path: str, rows: list[_Change]) -> None:
     """Refuse rows that say different things of the same documents."""
-    first: dict[tuple[str, tuple[str, ...]], _Change] = {}
+    first: dict[tuple[str, tuple[Any, ...]], _Change] = {}
     for row in rows:
         other = first.setdefault(row.key, row)
         if other.gets != row.gets:

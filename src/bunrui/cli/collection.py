@@ -12,6 +12,7 @@ from bunrui.cli.console import Bar, say, say_reading
 from bunrui.cli.options import Analysis, LabelledDocuments, Model, Parts, reads_tables
 from bunrui.engines.stream import texts_of
 from bunrui.errors import DataError, OptionError, StoreError
+from bunrui.labels import as_list
 from bunrui.phrases import counted
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Collection(NamedTuple):
     """Documents in memory, and a classifier with the options to learn them by, which has not."""
 
     texts: Any
-    labels: list[Any]  # a string, or a list of strings
+    labels: list[Any]  # a label, or a list of labels
     sources: list[str | None]
     ids: list[str | None]
     classifier: AnyClassifier
@@ -60,8 +61,12 @@ def collect(
     model: Model,
     analysis: Analysis,
     check: Callable[[bunrui.TextClassifier], None] | None = None,
+    label_type: type | None = None,
 ) -> Collection:
-    """The documents of files, or those that a classifier keeps; `check` sees the classifier before they are read."""
+    """The documents of files, or those that a classifier keeps; `check` sees the classifier before they are read.
+
+    The labels of files get a type, or that of the first of them.
+    """
 
     if is_classifier(data[0]):
         if len(data) > 1:
@@ -73,7 +78,7 @@ def collect(
     classifier = bunrui.TextClassifier(analyzer=bunrui.AnalyzerSpec(**analysis.given()), **model.given())
     if check is not None:
         check(classifier)
-    return _read(data, documents, classifier)
+    return _read(data, documents, classifier, label_type)
 
 
 def _kept(path: str, model: Model, check: Callable[[bunrui.TextClassifier], None] | None) -> Collection:
@@ -98,8 +103,10 @@ def _kept(path: str, model: Model, check: Callable[[bunrui.TextClassifier], None
     return Collection(texts, labels, sources, ids, classifier, [None] * len(rows))
 
 
-def _read(data: list[str], documents: LabelledDocuments, classifier: AnyClassifier) -> Collection:
-    reader = documents.read(data, labelled=True)
+def _read(
+    data: list[str], documents: LabelledDocuments, classifier: AnyClassifier, label_type: type | None
+) -> Collection:
+    reader = documents.read(data, labelled=True, label_type=label_type)
     texts: list[Any] = []
     labels: list[Any] = []
     sources: list[str | None] = []
@@ -142,7 +149,7 @@ def evaluate_alone(
     if clf.is_calibrated:
         say(f"probabilities are those before calibration; 'bunrui evaluate {data[0]} TEST' applies it")
     say_labels(labels)
-    say_several(sum(not isinstance(row, str) and len(row) > 1 for row in labels))
+    say_several(sum(len(as_list(row)) > 1 for row in labels))
     return Alone(evaluation, found, say_duplicates(found))
 
 
@@ -153,7 +160,7 @@ def _check_leaves_out(clf: AnyClassifier) -> None:
 
 
 def _check_room(labels: list[Any]) -> None:
-    n_labels = len({name for row in labels for name in ([row] if isinstance(row, str) else row)})
+    n_labels = len({name for row in labels for name in as_list(row)})
     if len(labels) * n_labels > MOST_PROBABILITIES:
         raise DataError(
             f"{counted(len(labels), 'document')} of {counted(n_labels, 'label')} have more than "
@@ -206,9 +213,9 @@ def say_several(n_docs: int) -> None:
 def say_labels(labels: Sequence[Any]) -> None:
     """Say so where labels are such that the outcome is known beforehand.
 
-    `labels` are strings, or lists of strings.
+    `labels` are labels, or lists of labels.
     """
-    sets = [{row} if isinstance(row, str) else set(row) for row in labels]
+    sets = [set(as_list(row)) for row in labels]
     n_docs = Counter(name for names in sets for name in names)
     if len(n_docs) == 1:
         say("warning: there is one label: nothing can be mistaken")

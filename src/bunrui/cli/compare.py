@@ -13,6 +13,7 @@ from bunrui.cli.console import interrupts, live, say, show, to_json
 from bunrui.cli.options import PANEL, Analysis, LabelledDocuments, Model, Parts, argument, flag, option, reads_tables
 from bunrui.cli.output import check_page, write_page
 from bunrui.errors import OptionError
+from bunrui.labels import as_list, type_of
 from bunrui.phrases import counted
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ def compare(
     with interrupts("interrupted"):
         found = collect(data, documents, Model(), Analysis())
         check_text(found, data[0])
-        tested = collect([test], documents, Model(), Analysis()) if test is not None else None
+        kind = type_of(name for row in found.labels for name in as_list(row))
+        tested = collect([test], documents, Model(), Analysis(), label_type=kind) if test is not None else None
         folds = parts.of(found) if parts.by is not None else parts.folds
         result = _compared(
             found, tested, models=chosen, analyzers=_listed(analyzers), folds=folds, loo=loo, baselines=baselines

@@ -13,6 +13,7 @@ from bunrui.cli.console import say, uninterrupted
 from bunrui.cli.errors import describe
 from bunrui.cli.options import Classifier, flag, option, reads_tables
 from bunrui.errors import BunruiError, OptionError, UnlearnError
+from bunrui.labels import is_known, text_of
 
 # As bogofilter has them; any other would be taken for an answer.
 _IS_POSITIVE, _IS_OTHER, _IS_UNSURE, FAILED = range(4)
@@ -78,9 +79,9 @@ def _ask(file: str, data: bytes, positive: str | None, unsure: float | None) -> 
         if reads_tables(classifier):
             raise OptionError(f"{file} reads tables, and no mail.")
         labels = classifier.counts.labels
-        wanted = _USUAL if positive is None else positive
-        if wanted not in labels:
-            known = ", ".join(sorted(labels)[:5])
+        wanted = _USUAL if positive is None else classifier.label_named(positive)
+        if not is_known(wanted, labels):
+            known = ", ".join(map(text_of, sorted(labels)[:5]))
             raise OptionError(f"{file} has no label {wanted!r}, but {known}: give one of them with --positive.")
         threshold = 0.0 if unsure is None else Doubts(classifier, unsure).threshold
         mail, label, is_sure = deliver_mail(classifier, data, threshold)
@@ -97,16 +98,17 @@ def _train(file: str, data: bytes, train: str | None, untrain: str | None) -> No
     ids = None if mail.id is None else [mail.id]
     with closing(bunrui.open(file)) as classifier, uninterrupted():
         if untrain is not None:
-            classifier.unlearn([mail.text], [untrain])
+            classifier.unlearn([mail.text], [classifier.label_named(untrain)])
             say(f"unlearned 1 document of {untrain} from {file}")
             return
         assert train is not None
+        label = classifier.label_named(train)
         if classifier.keep != "nothing":
             with suppress(UnlearnError):
-                n_docs = classifier.relabel(train, texts=[mail.text])
+                n_docs = classifier.relabel(label, texts=[mail.text])
                 say(f"relabelled the mail to {train}" if n_docs else f"{file} knows this mail as {train} already")
                 return
-        classifier.learn([mail.text], [train], ids=ids)
+        classifier.learn([mail.text], [label], ids=ids)
         say(f"learned 1 document of {train} into {file}")
 
 

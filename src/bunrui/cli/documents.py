@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import bunrui
 from bunrui.cli.console import say
 from bunrui.errors import BunruiError, OptionError, StoreError, TableError, UnlearnError
+from bunrui.labels import type_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -74,7 +75,7 @@ def _read(n_bytes: int) -> bytes:
     return data
 
 
-def labels_in(batch: pa.RecordBatch) -> set[str]:
+def labels_in(batch: pa.RecordBatch) -> set[Any]:
     """The labels that occur.
 
     >>> import pyarrow as pa
@@ -97,7 +98,7 @@ def several_in(batch: pa.RecordBatch) -> int:
     import pyarrow.compute as pc
 
     labels = batch["label"]
-    if pa.types.is_string(labels.type):
+    if not pa.types.is_nested(labels.type):
         return 0
     return int(pc.sum(pc.greater(pc.list_value_length(labels), 1)).as_py() or 0)
 
@@ -203,7 +204,7 @@ _MOST_LABELS = 5000  # that are looked through for one that is like another
 _MOST_GROUPS = 3
 
 
-def say_alike(labels: Collection[str]) -> None:
+def say_alike(labels: Collection[Any]) -> None:
     """Warn of labels that people take for one.
 
     >>> import contextlib, sys
@@ -212,7 +213,7 @@ def say_alike(labels: Collection[str]) -> None:
     warning: the labels 'spam', 'spam\\u3000' and ' spam' differ only in spaces: 'bunrui label move' makes one of two
     """
     groups: dict[str, list[str]] = defaultdict(list)
-    if len(labels) <= _MOST_LABELS:
+    if len(labels) <= _MOST_LABELS and type_of(labels) is str:
         for label in labels:
             groups[" ".join(label.split())].append(label)
     alike = [group for group in groups.values() if len(group) > 1]
@@ -223,7 +224,7 @@ def say_alike(labels: Collection[str]) -> None:
         say(f"warning: {len(alike) - _MOST_GROUPS:,} more groups of labels differ only in spaces")
 
 
-def say_new(given: Iterable[str], known: Collection[str]) -> None:
+def say_new(given: Iterable[Any], known: Collection[Any]) -> None:
     """Say which labels were not there before, and which of those that were is nearly the same.
 
     >>> import contextlib, sys
@@ -234,6 +235,7 @@ def say_new(given: Iterable[str], known: Collection[str]) -> None:
     """
     for label in given:
         if label not in known:
-            near = get_close_matches(label, known, n=1) if len(known) <= _MOST_LABELS else []
+            is_like = isinstance(label, str) and len(known) <= _MOST_LABELS
+            near = get_close_matches(label, known, n=1) if is_like else []
             meant = f": did you mean {near[0]!r}? 'bunrui undo' takes this back" if near else ""
             say(f"{label!r} is a new label{meant}")

@@ -27,6 +27,7 @@ from bunrui.cli.options import (
 from bunrui.cli.output import check_page, page_of_test, page_of_themselves, write_page
 from bunrui.engines.stream import ahead, texts_of
 from bunrui.errors import DataError, OptionError
+from bunrui.labels import as_list, given_label, text_of, type_of
 from bunrui.phrases import counted, one_line, some
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def evaluate(
         raise OptionError("the classifier has its analyzer: give --analyzer and the like with --loo or --folds.")
 
     with interrupts("interrupted"), closing(bunrui.open(file, read_only=True)) as opened:
-        reader = documents.read(data, labelled=True, columns=reads_tables(opened))
+        reader = documents.read(data, labelled=True, columns=reads_tables(opened), label_type=opened.label_type)
         classifier, learned = model.of(opened), LearnedBefore.into(opened.path)
         if several.labels:
             found: Any = _of_sets(classifier, reader, several, learned)
@@ -144,7 +145,7 @@ def _report(found: Any, positive: str | None, *, json: bool) -> Any:
     from bunrui.views import evaluation as views
 
     if isinstance(found, Evaluation) and positive is not None:
-        found = dataclasses.replace(found, positive=positive)
+        found = dataclasses.replace(found, positive=given_label(positive, type_of(found.classes)))
     if json:
         print(to_json(found.to_dict()))
         return found
@@ -168,7 +169,7 @@ class _Wrong:
     def add(self, batch: pa.RecordBatch, texts: Any, predicted: Any) -> None:
         """Look at the next documents."""
         for row, (true, answer) in enumerate(zip(batch["label"].to_pylist(), predicted.tolist(), strict=True)):
-            is_right = answer == true if isinstance(true, str) else answer in true
+            is_right = answer in as_list(true)
             if not is_right and self._n_characters < _MOST_CHARACTERS:
                 document = texts[row] if isinstance(texts, list) else texts[row].as_py()
                 source, line = batch["source"][row].as_py(), batch["line"][row].as_py()
@@ -233,14 +234,14 @@ def _of_sets(
     known = classifier.classes_.tolist()
     thresholds = several.thresholds(classifier)
     true: list[Any] = []
-    found: list[set[str]] = []
+    found: list[set[Any]] = []
     with Bar(reader) as bar, closing(ahead(reader)) as batches:  # type: ignore[type-var]
         for batch in batches:
             texts = texts_of(batch)
             with placed(batch):
                 found += classifier.predict_labels(texts, threshold=thresholds)
             learned.add(texts)
-            true += [{row} if isinstance(row, str) else set(row) for row in batch["label"].to_pylist()]
+            true += [set(as_list(row)) for row in batch["label"].to_pylist()]
             bar.add(batch.num_rows)
     _check_read(reader, bar)
     _say_unknown(set().union(*true), known)
@@ -253,7 +254,7 @@ def _check_read(reader: Reader, bar: Bar) -> None:
         raise DataError("there are no documents to be read: nothing was evaluated")
 
 
-def _say_unknown(labels: set[str], known: list[str]) -> None:
+def _say_unknown(labels: set[Any], known: list[Any]) -> None:
     unknown = sorted(labels - set(known))
     if unknown:
-        say(f"warning: never learned, so always mistaken: {some(map(one_line, unknown), 10)}")
+        say(f"warning: never learned, so always mistaken: {some((one_line(text_of(label)) for label in unknown), 10)}")

@@ -15,6 +15,7 @@ from bunrui.cli.console import interrupts, say, show, to_json
 from bunrui.cli.options import Classifier, Model, argument, check_text, flag, option
 from bunrui.cli.output import check_page, write_page
 from bunrui.errors import DataError, EncodingError, OptionError
+from bunrui.labels import text_of
 from bunrui.phrases import one_line
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def explain(
         say(f"{text!r} is explained as a text. What the file of that name holds is explained by: {command}")
     check_text(text, "TEXT", "convert it with iconv first")
     with interrupts("interrupted"), closing(bunrui.open(file, read_only=True)) as opened:
-        explanation = model.of(opened).explain(text, label=label, against=against)
+        named = opened.label_named
+        explanation = model.of(opened).explain(text, label=named(label), against=named(against))
     if html is not None:
         from bunrui.report import explanation_page
 
@@ -130,7 +132,8 @@ def words(
         if label is None and positive is None and word is None:
             _all_labels(classifier, top or _FEW_WORDS, json)
             return
-        found = classifier.words(label, positive=positive, negative=negative, word=word, top=top or _MANY_WORDS)
+        asked = [classifier.label_named(name) for name in (label, positive, negative)]
+        found = classifier.words(asked[0], positive=asked[1], negative=asked[2], word=word, top=top or _MANY_WORDS)
         if word is not None and not found:
             raise DataError(f"the word {word!r} was never learned: 'bunrui words {file}' shows some that were")
         if json:
@@ -141,9 +144,11 @@ def words(
 
 def _all_labels(classifier: AnyClassifier, top: int, json: bool) -> None:
     """A few words of each label."""
-    classes: list[str] = classifier.classes_.tolist()
+    classes: list[Any] = classifier.classes_.tolist()
     if json:
-        print(to_json({name: [_as_dict(word) for word in classifier.words(name, top=top)] for name in classes}))
+        print(
+            to_json({text_of(name): [_as_dict(word) for word in classifier.words(name, top=top)] for name in classes})
+        )
         return
     from bunrui.views.explanation import spell
     from bunrui.views.tables import Column, Table
@@ -151,7 +156,7 @@ def _all_labels(classifier: AnyClassifier, top: int, json: bool) -> None:
     counts = classifier.counts
     largest = sorted(classes, key=lambda name: (-counts.doc_count[counts.label_ids[name]], name))[:_MOST_LABELS]
     rows = [
-        [one_line(name), "  ".join(spell(word.text) for word in classifier.words(name, top=top))]
+        [one_line(text_of(name)), "  ".join(spell(word.text) for word in classifier.words(name, top=top))]
         for name in sorted(largest)
     ]
     columns = [Column(name, is_number=False, overflow="fold") for name in ("label", "words")]
@@ -168,9 +173,9 @@ def _table(classifier: AnyClassifier, found: list[Word]) -> Table:
     from bunrui.views.explanation import spell
     from bunrui.views.tables import Column, Table, numbers
 
-    classes: list[str] = classifier.classes_.tolist()
+    classes: list[Any] = classifier.classes_.tolist()
     by_label = len(classes) <= _FEW_LABELS
-    names = [one_line(name) for name in classes] if by_label else ["in all"]
+    names = [one_line(text_of(name)) for name in classes] if by_label else ["in all"]
     rows = []
     for word in found:
         counts = [word.counts.get(name, 0) for name in classes] if by_label else [sum(word.counts.values())]

@@ -11,6 +11,7 @@ from bunrui.cli.calibrate import describe_calibration
 from bunrui.cli.console import say, size, to_json, uninterrupted
 from bunrui.cli.options import Classifier, Model, flag, option, reads_tables, written
 from bunrui.errors import BunruiError, OptionError
+from bunrui.labels import text_of
 from bunrui.phrases import counted, one_line
 
 if TYPE_CHECKING:
@@ -56,11 +57,11 @@ def _columns(classifier: bunrui.StoredClassifier) -> dict[str, str]:
 
 def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
 
-    labels: dict[str, int] = known["labels"]
+    labels: dict[Any, int] = known["labels"]
     widest = max((len(f"{n:,}") for n in labels.values()), default=0)
     rows = [("documents", f"{known['documents']:,}"), ("labels", f"{len(labels):,}")]
     largest = set(sorted(labels, key=lambda label: (-labels[label], label))[:_MOST_LABELS])
-    rows += [("", f"{n:>{widest},}  {one_line(label)}") for label, n in labels.items() if label in largest]
+    rows += [("", f"{n:>{widest},}  {one_line(text_of(label))}") for label, n in labels.items() if label in largest]
     if len(labels) > len(largest):
         rows.append(("", f"… {len(labels) - len(largest):,} more with fewer documents: --json has them"))
     kinds: dict[str, str] = known.get("columns", {})

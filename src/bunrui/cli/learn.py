@@ -34,6 +34,7 @@ from bunrui.cli.options import (
 )
 from bunrui.engines.stream import ahead, texts_of
 from bunrui.errors import DataError, DuplicateError, OptionError, StoreError, UnlearnError
+from bunrui.labels import text_of
 from bunrui.models import AUTO
 from bunrui.phrases import counted, one_line, some
 
@@ -129,15 +130,16 @@ def learn(
         if tables.columns or calibrate or unlabelled:
             option = "columns" if tables.columns else "calibrate" if calibrate else "unlabelled"
             raise OptionError(f"--{option} needs all documents in memory at once: leave --memory out.")
-        sparing = documents.read(data, labelled=True, sparing=True)
-        _learn_bounded(file, sparing, model, analyzer, keep, unique=unique, memory=memory)
+        read = partial(documents.read, data, labelled=True, sparing=True)
+        _learn_bounded(file, read, model, analyzer, keep, unique=unique, memory=memory)
         return
     with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
         classifier, columns = None, []
         if os.path.lexists(file):
             classifier = stack.enter_context(open_classifier(file, model, analyzer, keep))
         is_table = tables.columns if classifier is None else reads_tables(classifier)
-        reader = documents.read(data, labelled=True, columns=is_table) if data else None
+        kind = None if classifier is None else classifier.label_type
+        reader = documents.read(data, labelled=True, columns=is_table, label_type=kind) if data else None
         pool = documents.without_labels().read(unlabelled, labelled=False) if unlabelled else None
         if calibrate and classifier is not None:
             require(classifier, "text", "leave --calibrate out, or learn into another file")
@@ -194,7 +196,7 @@ def _say_learned(file: str, reader: Reader, done: _Done, hashing: dict[str, Any]
 
 def _learn_bounded(
     file: str,
-    reader: Reader,
+    read: Callable[..., Reader],
     model: Model,
     analyzer: dict[str, Any],
     keep: str | None,
@@ -216,6 +218,7 @@ def _learn_bounded(
         else:
             options = options_of_new(model, analyzer)
             target = stack.enter_context(creating_bounded(file, memory, keep=keep or "text", **options))
+        reader = read(label_type=target.label_type)
         done = _pour(reader, partial(target.learning, unique=unique), _names)
         with uninterrupted():
             stack.close()
@@ -272,7 +275,8 @@ def unlearn(
             say(f"unlearned {counted(n_docs, 'document')} from {file}")
             say_choice(classifier, before)
             return
-        reader = documents.read(data, labelled=True, columns=reads_tables(classifier)) if data else None
+        read = partial(documents.read, labelled=True, columns=reads_tables(classifier))
+        reader = read(data, label_type=classifier.label_type) if data else None
         n_before = len(classifier.memory.pool)
         done = _pour(reader, classifier.unlearning, pool=pool)
         n_left = len(classifier.memory.pool)
@@ -300,7 +304,7 @@ def _unlearn_named(classifier: bunrui.StoredClassifier, chosen: Chosen) -> int:
 class _Done:
     """What a run did."""
 
-    def __init__(self, n_docs: int, labels: set[str], time: str, n_duplicates: int, n_empty: int) -> None:
+    def __init__(self, n_docs: int, labels: set[Any], time: str, n_duplicates: int, n_empty: int) -> None:
         self._n_docs, self._labels, self.time = n_docs, labels, time
         self.n_duplicates, self.n_empty = n_duplicates, n_empty
 
@@ -310,7 +314,7 @@ class _Done:
     @property
     def labels(self) -> str:
         """Their names, or the first of them."""
-        return some(map(one_line, sorted(self._labels)), 5)
+        return some((one_line(text_of(label)) for label in sorted(self._labels)), 5)
 
 
 def _pour(
@@ -324,7 +328,7 @@ def _pour(
 
     The texts of `pool` have no label, and go into the same change.
     """
-    labels: set[str] = set()
+    labels: set[Any] = set()
     n_docs = n_empty = 0
     time = ""
     with ExitStack() as stack:

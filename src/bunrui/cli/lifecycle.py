@@ -139,14 +139,15 @@ def relabel(
             require(classifier, "text", "give the texts as DATA")
         which = {"texts": texts.texts} if data else find_chosen(classifier, chosen)
         known, choice = classifier.counts.live_labels, classifier.choice
+        labels = [classifier.label_named(name) for name in to]
         try:
             with uninterrupted():
-                n_docs = classifier.relabel(to, **which)
+                n_docs = classifier.relabel(labels, **which)
         except UnlearnError as error:
             raise (texts.unknown(classifier) if data else point_to_log(classifier, error)) from error
         if n_docs:
             say(f"relabelled {counted(n_docs, 'document')}: {_now(classifier)}")
-            say_new(to, known)
+            say_new(labels, known)
         else:
             say(f"these documents of {file} had that label already: nothing was changed")
         if reader is not None:
@@ -274,13 +275,14 @@ def label(
         raise OptionError("the new name is empty: give the label one.")
     with closing(bunrui.open(file)) as classifier:
         choice = classifier.choice
+        has, gets = classifier.label_named(name), classifier.label_named(to)
         with uninterrupted():
             if action == "rename":
-                n_docs = classifier.rename_label(name, to or "")
+                n_docs = classifier.rename_label(has, gets)
             elif action == "move":
-                n_docs = classifier.move_label(name, to or "")
+                n_docs = classifier.move_label(has, gets)
             else:
-                n_docs = classifier.drop_label(name)
+                n_docs = classifier.drop_label(has)
         change = _PAST[action].format(name=one_line(name), to=one_line(to or ""))
         say(f"{change} ({counted(n_docs, 'document')}): {_now(classifier)}")
         say_choice(classifier, choice)

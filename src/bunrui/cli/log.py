@@ -15,6 +15,7 @@ import bunrui
 from bunrui.cli.console import say, show, stdout_console, to_json
 from bunrui.cli.options import Classifier, flag, option, written
 from bunrui.errors import DamagedError, DataError, OptionError
+from bunrui.labels import text_of
 from bunrui.phrases import excerpt, one_line, readable, some
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ def _excerpt(document: Document) -> str:
 
 
 def _document_line(document: Document) -> str:
-    labels = ", ".join(document.labels)
+    labels = ", ".join(map(text_of, document.labels))
     fields = (document.digest, document.time, labels, document.id or "", document.source or "", _excerpt(document))
     return "\t".join(one_line(field) for field in fields)
 
@@ -206,7 +207,7 @@ def _document_table(documents: list[Document], width: int) -> Table:
     columns: dict[str, list[str]] = {
         "digest": [document.digest[:_DIGITS] for document in documents],
         "learned": [_local(document.time) if width >= _WIDE else "" for document in documents],
-        "labels": [", ".join(document.labels) for document in documents],
+        "labels": [", ".join(map(text_of, document.labels)) for document in documents],
         "id": [document.id or "" for document in documents],
         "source": [document.source or "" for document in documents],
         "text": [_excerpt(document) for document in documents],

@@ -145,11 +145,12 @@ class Documents:
         columns: bool = False,
         without: str | None = None,
         sparing: bool = False,
+        label_type: type | None = None,
     ) -> Reader:
         """The reader of some files; `stdin` where something of it has been read.
 
         With `columns` they are tables; `without` names a column of labels that are not looked at.  A `sparing` reader
-        takes less memory.
+        takes less memory.  `label_type` is that of FILE; the first label decides where it has none.
         """
         from bunrui.documents import read
 
@@ -173,6 +174,7 @@ class Documents:
         return read(
             sources if label is None else {label: sources},
             labelled=labelled,
+            label_type=label_type,
             batch_bytes=_STDIN_BLOCK if "-" in data else _SMALL_BLOCK if sparing else _FILE_BLOCK,
             **options,
         )

@@ -196,12 +196,13 @@ class Question:
 
         self._classifier = classifier
         self.doubts = None if unsure is None else Doubts(classifier, unsure)
-        self.classes: list[str] = classifier.classes_.tolist()
+        self.classes: list[Any] = classifier.classes_.tolist()
         self._top = top
         self._pair: tuple[int, int] | None = None
         if log_odds is not None:
-            other = opponent(self.classes, log_odds, against)
-            self._pair = self.classes.index(log_odds), self.classes.index(other)
+            label, against = classifier.label_named(log_odds), classifier.label_named(against)
+            other = opponent(self.classes, label, against)
+            self._pair = self.classes.index(label), self.classes.index(other)
         self._thresholds: npt.NDArray[np.float64] | None = None
         if several.labels:
             self._thresholds = thresholds_of(self.classes, several.thresholds(classifier))

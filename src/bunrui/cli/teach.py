@@ -13,7 +13,8 @@ from bunrui.cli.console import Bar, interrupts, say, say_reading
 from bunrui.cli.learn import create_classifier, open_classifier
 from bunrui.cli.options import Documents, LearnedAnalysis, Model, argument, file_argument, flag, option, reads_tables
 from bunrui.engines.stream import texts_of
-from bunrui.errors import DataError, OptionError
+from bunrui.errors import DataError, LabelError, OptionError
+from bunrui.labels import text_of
 from bunrui.phrases import counted, excerpt, one_line, some, unfit, visible
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ def teach(
             say(f"{counted(asked.n_blank, 'document')} without text: left out")
         if unlabelled:
             asked.use_unlabelled()
+        names = [classifier.label_named(name) for name in names]
         names += [name for name in classifier.counts.live_labels if name not in names]
         with _keyboard() as keys:
             n_learned = _Session(asked, names, keys, wish).run()
@@ -102,7 +104,7 @@ def teach(
             say(f"texts without a label: {classifier.unlabelled_.describe()}")
 
 
-def _names(labels: str | None) -> list[str]:
+def _names(labels: str | None) -> list[Any]:
     names = list(dict.fromkeys(name.strip() for name in (labels or "").split(",") if name.strip()))
     for name in names:
         if reason := unfit(name):
@@ -160,7 +162,7 @@ def _describe(asked: Queue, wish: float | None) -> str:
 class _Session:
     """Questions and keys."""
 
-    def __init__(self, asked: Queue, labels: list[str], keys: Iterator[str], wish: float | None) -> None:
+    def __init__(self, asked: Queue, labels: list[Any], keys: Iterator[str], wish: float | None) -> None:
         from rich.console import Console
 
         self._asked, self._labels, self._keys, self._wish = asked, labels, keys, wish
@@ -196,9 +198,9 @@ class _Session:
                 return
         say("there is nothing to undo in this session: 'bunrui undo' takes back what was done before")
 
-    def _answer(self) -> str | list[str] | _Action:
+    def _answer(self) -> Any:
         """A label, or several in a list, or an action."""
-        chosen: list[str] | None = None
+        chosen: list[Any] | None = None
         while True:
             key = next(self._keys, None)
             if key is None:
@@ -218,9 +220,9 @@ class _Session:
             if chosen is None:
                 return label
             chosen = [name for name in chosen if name != label] if label in chosen else [*chosen, label]
-            say("  " + some(map(one_line, chosen)))
+            say("  " + some(map(_shown, chosen)))
 
-    def _label(self, key: str) -> str | None:
+    def _label(self, key: str) -> Any:
         if key == _NEW:
             return self._new(self._line("new label: "))
         if key == _SEARCH:
@@ -228,22 +230,26 @@ class _Session:
         place = _KEYS.find(key) if key else -1
         return self._labels[place] if 0 <= place < len(self._labels) else None
 
-    def _new(self, name: str) -> str | None:
+    def _new(self, name: str) -> Any:
         if not name:
             return None
-        if reason := unfit(name):
-            say(f"  this {reason}")
+        try:
+            if reason := unfit(name):
+                raise LabelError(f"this {reason}")
+            label = self._asked.classifier.label_named(name)
+        except LabelError as error:
+            say(f"  {error}")
             return None
-        if name not in self._labels:
-            self._labels.append(name)
-        return name
+        if label not in self._labels:
+            self._labels.append(label)
+        return label
 
-    def _search(self, part: str) -> str | None:
-        found = [name for name in self._labels if part and part.casefold() in name.casefold()]
-        exact = [name for name in found if name.casefold() == part.casefold()]
+    def _search(self, part: str) -> Any:
+        found = [name for name in self._labels if part and part.casefold() in text_of(name).casefold()]
+        exact = [name for name in found if text_of(name).casefold() == part.casefold()]
         if len(exact or found) == 1:
             return (exact or found)[0]
-        say("  " + (some(map(one_line, found)) if found else "none: press n for a new label"))
+        say("  " + (some(map(_shown, found)) if found else "none: press n for a new label"))
         return None
 
     def _line(self, prompt: str) -> str:
@@ -286,12 +292,16 @@ class _Session:
         line = Text()
         for key, name in zip(_KEYS, self._labels, strict=False):
             is_guess = name == question.guess
-            line.append(f" {key} ", "bold cyan").append(one_line(name), "bold reverse" if is_guess else "")
+            line.append(f" {key} ", "bold cyan").append(_shown(name), "bold reverse" if is_guess else "")
             line.append(f" {question.probability:.2f}" if is_guess else "", "dim")
         more = len(self._labels) - len(_KEYS)
         if more > 0:
             line.append(f"  {_SEARCH} ", "bold cyan").append(f"{more:,} more")
         return line.append("   / search  n new  , several  s skip  u undo  q stop", "dim")
+
+
+def _shown(label: Any) -> str:
+    return one_line(text_of(label))
 
 
 @contextmanager

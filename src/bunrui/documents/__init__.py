@@ -23,6 +23,8 @@ Formats by suffix; a compressed file has `.gz`, `.bz2`, `.xz` or `.zst` behind i
     maildir       a folder with cur and new                                       recognised
     folder        a folder for each class, a file for each document               a folder
 
+A folder that Hugging Face's `datasets` saved is its Arrow files; tables in memory are read like Arrow files, too.
+
 No file is held in memory as a whole, except a file that is one document.
 """
 

@@ -1,8 +1,9 @@
-"""Parquet and Arrow IPC."""
+"""Parquet, Arrow IPC, and tables in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from bunrui.documents.huggingface import batches_of, is_dataset, with_names
 from bunrui.documents.sources import Stream
 from bunrui.documents.tabular import add_row, take_columns, tidy_columns, to_cells
-from bunrui.documents.validation import COUNTS, STRING, TOKENS, Object, Reading, Rows, each_once
+from bunrui.documents.validation import COUNTS, STRING, TOKENS, Object, Reading, Rows, each_once, label_type
 from bunrui.errors import DataError, EncodingError
 
 _BYTES = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
@@ -70,6 +72,20 @@ def read_arrow(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
         raise DataError(f"this cannot be read as Arrow IPC ({error})", **reading.place()) from error
 
 
+def read_table(reading: Reading) -> Iterator[pa.RecordBatch]:
+    """Batches of a table or dataset in memory."""
+    table = reading.source.table
+    batches = batches_of(table) if is_dataset(table) else iter(pa.RecordBatchReader.from_stream(table))
+    first = next(batches, None)
+    if first is None:
+        return
+    take_columns(reading, first.schema.names)
+    batches = chain([first], batches)
+    if not reading.options.rows:
+        batches = (batch.select(reading.columns) for batch in batches)
+    yield from read_batches(batches, reading, None)
+
+
 class _Readable:
     """A stream as `pa.PythonFile` wants it."""
 
@@ -90,8 +106,11 @@ def read_batches(batches: Iterator[Any], reading: Reading, n_rows: int | None) -
         for at in range(batch.num_columns):
             _check_places(batch, at, reading)
         reading.progress.unpacked(batch.nbytes + _ROW_BYTES * batch.num_rows)
+        columns = {name: with_names(batch, name, reading) for name in reading.columns}
+        if reading.wants_label:
+            reading.label_type = label_type(columns[options.label].type)
         whole = pa.record_batch(
-            {name: _normalise(batch.column(name), name, reading, is_text=name in texts) for name in reading.columns}
+            {name: _normalise(column, name, reading, is_text=name in texts) for name, column in columns.items()}
         )
         for part in _halve(whole, options.batch_bytes):
             narrow = {name: _narrow(part.column(name)) for name in part.schema.names}

@@ -12,10 +12,13 @@ from typing import Any
 
 from bunrui.documents.delimited import split_records
 from bunrui.documents.encodings import AUTO, detect
+from bunrui.documents.huggingface import files_of, is_dataset, splits_of
 from bunrui.documents.mail import is_mail, is_maildir
 from bunrui.documents.sources import COMPRESSIONS, Source, find_files, is_address
 from bunrui.documents.validation import Reading
 from bunrui.errors import DataError, LabelError, Option, OptionError, Step
+from bunrui.labels import TYPES, plain, plain_type
+from bunrui.phrases import some
 
 FORMATS = (
     "csv", "tsv", "tab", "xlsx", "jsonl", "parquet", "arrow", "fasttext", "lines", "eml", "mbox", "maildir", "folder",
@@ -36,7 +39,7 @@ def find_sources(sources: Any, format: str | None) -> list[Source]:
 
     Parameters
     ----------
-    sources : path, address, "-", binary stream, an iterable of these, or a mapping from label to any of these
+    sources : path, address, "-", binary stream, table, an iterable of these, or a mapping from label to any of these
     format : str or None
         One of `FORMATS`; None to go by the suffix.
     """
@@ -45,17 +48,21 @@ def find_sources(sources: Any, format: str | None) -> list[Source]:
     found = list(_find(sources, format, None))
     if not found:
         raise DataError("there is nothing to read: give at least one file")
-    if sum(source.path is None and source.stream is None for source in found) > 1:
+    if sum(source.is_stream and source.stream is None for source in found) > 1:
         raise DataError("the standard input (-) can be read only once: give it once")
     return found
 
 
-def _find(sources: Any, format: str | None, label: str | None) -> Iterator[Source]:
-    if isinstance(sources, Mapping):
+def _find(sources: Any, format: str | None, label: Any) -> Iterator[Source]:
+    if is_dataset(sources) or _is_table(sources):
+        yield Source(type(sources).__name__, None, format="arrow", label=label, table=sources)
+    elif splits := splits_of(sources):
+        raise DataError(f"this dataset has the splits {some(splits)}: give one, such as dataset[{splits[0]!r}]")
+    elif isinstance(sources, Mapping):
         for name, inner in sources.items():
-            if not isinstance(name, str) or not name:
-                raise LabelError(f"a label of the sources is {name!r}: give a string that is not empty")
-            yield from _find(inner, format, name)
+            if plain_type(name) not in TYPES.values() or name == "":
+                raise LabelError(f"a label of the sources is {name!r}: give a string that is not empty, or an integer")
+            yield from _find(inner, format, plain(name))
     elif isinstance(sources, Source):
         yield replace(sources, format=format or sources.format, label=label)
     elif isinstance(sources, (str, os.PathLike)):
@@ -66,7 +73,8 @@ def _find(sources: Any, format: str | None, label: str | None) -> Iterator[Sourc
                 yield replace(found, format=known, compression=compression, label=label)
         else:
             for match in _expand(path):
-                yield _describe_path(match, format, label)
+                for file in (format in (None, "arrow") and files_of(match)) or [match]:
+                    yield _describe_path(file, format, label)
     elif hasattr(sources, "read"):
         name = str(getattr(sources, "name", "") or "stream")
         yield Source(name, None, sources, format or "", label=label)
@@ -75,6 +83,11 @@ def _find(sources: Any, format: str | None, label: str | None) -> Iterator[Sourc
             yield from _find(inner, format, label)
     else:
         raise DataError(f"a source is a path, '-' or a binary stream, not {type(sources).__name__}")
+
+
+def _is_table(data: Any) -> bool:
+    """Whether this gives an Arrow stream of columns; a series, which may hold paths, gives a single one."""
+    return hasattr(data, "__arrow_c_stream__") and (hasattr(data, "columns") or hasattr(data, "schema"))
 
 
 def _expand(path: str) -> list[str]:
@@ -87,7 +100,7 @@ def _expand(path: str) -> list[str]:
     return found
 
 
-def _describe_path(path: str, format: str | None, label: str | None) -> Source:
+def _describe_path(path: str, format: str | None, label: Any) -> Source:
     if path == "-":
         return Source("<stdin>", None, None, format or "", label=label)
     if os.path.isdir(path):

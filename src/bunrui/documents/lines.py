@@ -20,7 +20,18 @@ import pyarrow.json
 from bunrui.documents.encodings import MARK, encoding_error, is_utf8, transcoder
 from bunrui.documents.sources import MAX_RECORD, Stream
 from bunrui.documents.tabular import row_text
-from bunrui.documents.validation import LABELS, STRING, TOKENS, Object, Reading, RowError, Rows, Written, tidy
+from bunrui.documents.validation import (
+    LABELS,
+    STRING,
+    TOKENS,
+    Object,
+    Reading,
+    RowError,
+    Rows,
+    Written,
+    label_type,
+    tidy,
+)
 from bunrui.errors import DataError, EncodingError, Option
 
 Integers = npt.NDArray[np.int64]
@@ -295,7 +306,11 @@ def _quick_json(block: Block, reading: Reading) -> pa.RecordBatch | None:
     if table is None or table.num_rows != len(places):
         return None
     columns = {name: _to_strings(join_chunks(table[name])) for name in table.column_names}
-    return tidy(reading, *reading.pick(columns), places + block.line)
+    if reading.wants_label:
+        reading.label_type = label_type(schema.field(reading.options.label).type)
+    batch = tidy(reading, *reading.pick(columns), places + block.line)
+    reading.label_type = str  # the slow path knows the type of each
+    return batch
 
 
 def _find_objects(data: bytes) -> Integers | None:

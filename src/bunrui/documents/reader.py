@@ -22,8 +22,9 @@ from bunrui.documents.lines import read_fasttext, read_jsonl, read_lines
 from bunrui.documents.mail import add_mail, maildir_files, read_eml, read_maildir, read_mbox
 from bunrui.documents.sources import COMPRESSIONS, Progress, Source, Stream
 from bunrui.documents.tabular import check_format
-from bunrui.documents.validation import Options, Reading, Rows, decode_name, split_labels
+from bunrui.documents.validation import Options, Reading, Rows, decode_name, give_type, split_labels
 from bunrui.errors import DataError, Option, OptionError
+from bunrui.labels import TYPES
 
 
 def read(
@@ -43,18 +44,20 @@ def read(
     columns: bool = False,
     header: bool = True,
     rows: bool = False,
+    label_type: type | None = str,
 ) -> Reader:
-    """Read documents from files, folders and streams.
+    """Read documents from files, folders, streams and tables.
 
     Parameters
     ----------
-    sources : path, "-", binary stream, an iterable of these, or a mapping from label to any of these
+    sources : path, "-", binary stream, table, an iterable of these, or a mapping from label to any of these
         They are read one after the other; "-" is the standard input.  In a mapping, all documents of a source get its
-        label, whatever the source holds.
+        label, whatever the source holds.  A table is a Dataset or IterableDataset of Hugging Face, or anything with the
+        Arrow stream interface (pyarrow, polars, pandas, DuckDB).
     text : str or iterable of str
         The column with the text; several are joined by line breaks.
     label : str
-        The column with the label, or the list of labels.  Numbers become strings.
+        The column with the label, or the list of labels.
     id : str, optional
         The column with an id.
     format : str, optional
@@ -84,6 +87,10 @@ def read(
     rows : bool
         Also give the whole rows, as a column `row`: a struct of all columns, strings except in Parquet and Arrow files;
         of JSON lines the line.  Formats without columns have none.
+    label_type : {str, int, bool, None}
+        The type of all labels.  Strings take numbers, true and false as they are written; integers take the string
+        `"10"`, and booleans `"true"`.  None leaves it to the first document: a number in JSON lines, Parquet or Arrow
+        makes integers, true or false makes booleans, and CSV and all other formats have strings.
 
     Returns
     -------
@@ -102,6 +109,8 @@ def read(
     >>> for batch in read(lines):
     ...     print(batch.select(["label", "text", "line"]).to_pylist())
     [{'label': 'spam', 'text': 'win money', 'line': 1}, {'label': '7', 'text': 'lunch?', 'line': 2}]
+    >>> [batch["label"].to_pylist() for batch in read(io.BytesIO(b'{"label": 7, "text": "a"}\\n'), label_type=None)]
+    [[7]]
     >>> next(iter(read(io.BytesIO(b"text,topic\\nhello,"), label="topic")))
     Traceback (most recent call last):
     bunrui.errors.DataError: stream, line 2: the label is empty: give it a name, or leave the row out
@@ -130,13 +139,15 @@ def read(
         raise OptionError(
             f"there is no text encoding {encoding!r}", option="encoding", value=encoding, hint=f"try {known}"
         ) from error
+    if label_type not in (*TYPES.values(), None):
+        raise OptionError(option="label_type", value=label_type, expected="str, int, bool or None")
     found = find_sources(sources, format)
     if columns:
         for source in found:
             check_format(source.name, source.format)
         names, batch_bytes = (), max(1, batch_bytes // _GROWTH)
     wanted, unwanted = _names(include or ()), _names(exclude or ())
-    how = (encoding, skip_bad, labelled, batch_bytes, wanted, unwanted, separator, columns, header, rows)
+    how = (encoding, skip_bad, labelled, batch_bytes, wanted, unwanted, separator, columns, header, rows, label_type)
     options = Options(names, label, id, *how)
     return Reader(found, options)
 
@@ -255,16 +266,17 @@ class Reader(Tracked):
 
     def batches(self, progress: Progress) -> Generator[pa.RecordBatch]:
         """A pass of which somebody else keeps the progress."""
+        progress.label_type = self.options.label_type
         for at, source in enumerate(self.sources):
             before = progress.bytes_read
-            if source.path is None:
+            if source.is_stream:
                 if at in self._used:
                     raise DataError(f"{source.name} was read before, and a stream can be read only once")
                 self._used.add(at)
             several = len(self.sources) > 1 and self.options.encoding != AUTO
             reading = Reading(source, self.options, progress, before, several=several)
             for batch in _read(reading, self._may_be_empty):
-                yield split_labels(batch, reading) if self.options.labelled else batch
+                yield give_type(split_labels(batch, reading), reading) if self.options.labelled else batch
             if source.size is not None:
                 progress.bytes_read = before + source.size
 
@@ -283,7 +295,11 @@ class Reader(Tracked):
 
 def _read(reading: Reading, may_be_empty: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
     source = reading.source
-    if source.format == "maildir":
+    if source.table is not None:
+        from bunrui.documents.columnar import read_table
+
+        yield from read_table(reading)
+    elif source.format == "maildir":
         yield from read_maildir(reading)
     elif source.format == "folder" or (source.format == "eml" and source.path and os.path.isdir(source.path)):
         yield from read_folder(reading)

@@ -38,21 +38,21 @@ _MOST = 16 << 20
 
 @dataclass(frozen=True)
 class Source:
-    """One file, folder or stream.
+    """One file, folder, stream or table.
 
     Attributes
     ----------
     name : str
         How messages and the column `source` call it.
     path : str or None
-        None for a stream.
+        None for a stream and a table.
     stream : binary file or None
         None for a path.
     format : str
         One of `FORMATS`, or an empty string: guess from the first bytes.
     compression : str
         A suffix without its dot, or an empty string.
-    label : str or None
+    label : str, int, bool or None
         The label of all its documents, where the caller gives one.
     size : int or None
         Bytes to be read; None for a pipe.
@@ -60,6 +60,8 @@ class Source:
         Where a file is that has an address in the place of a path.
     key : str
         Its path there.
+    table : object or None
+        A table or dataset in memory, in the place of a path.
     """
 
     name: str
@@ -67,10 +69,16 @@ class Source:
     stream: Any = None
     format: str = ""
     compression: str = ""
-    label: str | None = None
+    label: Any = None
     size: int | None = None
     filesystem: Any = None
     key: str = ""
+    table: Any = None
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether it can be read only once."""
+        return self.path is None and self.table is None
 
     @property
     def is_far(self) -> bool:
@@ -107,6 +115,7 @@ class Progress:
     columns: dict[str, None] = field(default_factory=dict)  # of tables, in the order in which they were met
     encodings: Counter[str] = field(default_factory=Counter)  # files that were found not to be UTF-8
     doubtful_headers: list[str] = field(default_factory=list)  # files whose names of columns look like a row
+    label_type: type | None = None  # that all labels get; None before the first document that decides
 
     def unpacked(self, n_bytes: int) -> None:
         """Count bytes that were decompressed; the owner of the progress may refuse columns that are too large."""

@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 
 from bunrui.documents.encodings import AUTO, detect
 from bunrui.documents.sources import Progress, Source
-from bunrui.errors import DataError, Option, Sentence
+from bunrui.errors import DataError, LabelError, Option, Sentence
+from bunrui.labels import fits, label_of, text_of
 from bunrui.phrases import LONGEST_LABEL, excerpt, some, unfit
 
 STRING = pa.string()
@@ -56,6 +57,7 @@ class Options:
     columns: bool = False  # then `text` is empty, until the columns of a table are known
     header: bool = True  # whether CSV and TSV begin with the names of the columns
     rows: bool = False  # whether batches have the whole rows, too
+    label_type: type | None = str  # of all labels; None: that of the first
 
 
 @dataclass
@@ -75,6 +77,7 @@ class Reading:
     unit: str = "line"
     kind: str = ""  # of text: "string", "tokens" or "counts", once the first row is read
     several: bool = False  # whether other files are read, too, which may have other encodings
+    label_type: type = str  # of the labels where they stand
 
     @property
     def wants_label(self) -> bool:
@@ -102,6 +105,12 @@ class Reading:
     def place(self, line: int | None = None, source: str | None = None) -> dict[str, Any]:
         """The place of a row, as fields of an error."""
         return {"file": source or self.source.name, "line": line, "unit": self.unit}
+
+    def settle_type(self, label: Any = None) -> None:
+        """Labels have the type of the first one, unless another was asked for; `label` is one as it stands."""
+        if self.progress.label_type is None and self.options.labelled:
+            given = label if self.source.label is None else self.source.label
+            self.progress.label_type = bool_or_int(given) or self.label_type
 
     def encoding_of(self, data: bytes) -> str:
         """The encoding of a file that is read now; `auto` is found out from its bytes, a megabyte of them or all."""
@@ -220,12 +229,14 @@ class Rows:
                 kind, text = _check_text(parts, reading.options.text)
             if reading.kind and kind != reading.kind:
                 raise RowError(f"the text is {_SAID[kind]}, and {_SAID[reading.kind]} before: keep to one in a file")
+            given = label
             label = _check_label(label, reading.longest_label) if reading.wants_label or label is not None else None
             id = _check_id(id) if reading.options.id or id is not None else None
         except RowError as bad:
             reading.refuse(bad.problem, line, source)
             return
         reading.kind = kind
+        reading.settle_type(given)
         self._rows.append((text, label, id, line, source))
         self.n_bytes += len(text) if isinstance(text, str) else sum(map(len, text))
 
@@ -258,7 +269,8 @@ def _assemble(
     n = len(text)
     columns: dict[str, pa.Array] = {}
     if reading.options.labelled:
-        columns["label"] = label if reading.source.label is None else pa.repeat(pa.scalar(reading.source.label), n)
+        given = reading.source.label
+        columns["label"] = label if given is None else pa.repeat(pa.scalar(text_of(given)), n)
     columns["text"] = text
     columns["id"] = pa.nulls(n, STRING) if id is None else id
     if sources is None:
@@ -296,6 +308,7 @@ def tidy(reading: Reading, texts: list[pa.Array], label: pa.Array, id: pa.Array,
     if id is not None and (id.null_count or pc.any(pc.equal(id, "")).as_py()):
         return None
     reading.kind = kind
+    reading.settle_type()
     text = texts[0] if len(texts) == 1 else pc.binary_join_element_wise(*texts, "\n")
     return _assemble(reading, text, label, id, lines)
 
@@ -338,6 +351,60 @@ def split_labels(batch: pa.RecordBatch, reading: Reading) -> pa.RecordBatch:
     for row in np.flatnonzero(sizes == 0).tolist():
         reading.refuse(f"there is no label between the separators {separator!r}: give one", lines[row])
     return batch.filter(pa.array(sizes > 0))
+
+
+_ARROW = {int: pa.int64(), bool: pa.bool_()}
+
+
+def give_type(batch: pa.RecordBatch, reading: Reading) -> pa.RecordBatch:
+    """The batch with labels of the type that all of them get: until now they are strings."""
+    kind = reading.progress.label_type
+    if kind is None or kind is str:
+        return batch
+    label = batch["label"]
+    listed = pa.types.is_list(label.type)
+    names = (label.flatten() if listed else label).dictionary_encode()
+    values, why = [], {}
+    for name in names.dictionary.to_pylist():
+        try:
+            values.append(label_of(name, kind))
+        except LabelError as error:
+            why[len(values)] = error
+            values.append(None)
+    found = pa.array(values, _ARROW[kind]).take(names.indices)
+    if why:
+        owner = pc.list_parent_indices(label).to_numpy() if listed else np.arange(len(label))
+        bad = {int(owner[at]): int(names.indices[at].as_py()) for at in np.flatnonzero(found.is_null())[::-1].tolist()}
+        lines, sources = batch["line"].to_pylist(), batch["source"].to_pylist()
+        for row in sorted(bad):
+            reading.refuse(str(why[bad[row]]), lines[row], sources[row])
+        stays = np.ones(len(label), bool)
+        stays[list(bad)] = False
+        return give_type(batch.filter(pa.array(stays)), reading)
+    if listed:
+        ends = np.cumsum(pc.list_value_length(label).to_numpy())
+        found = pa.ListArray.from_arrays(pa.array(np.concatenate([[0], ends]).astype(np.int32)), found)
+    return batch.set_column(batch.schema.get_field_index("label"), "label", found)
+
+
+def label_type(kind: pa.DataType) -> type:
+    """The type of the labels in a column.
+
+    >>> label_type(pa.list_(pa.int8())), label_type(pa.dictionary(pa.int8(), pa.string()))
+    (<class 'int'>, <class 'str'>)
+    """
+    while hasattr(kind, "value_type"):
+        kind = kind.value_type
+    return int if pa.types.is_integer(kind) else bool if pa.types.is_boolean(kind) else str
+
+
+def bool_or_int(label: Any) -> type | None:
+    """The type of a label, or of those in a list, that is no string; None for strings, and for what does not fit."""
+    if isinstance(label, list):
+        label = next(iter(label), None)
+    if isinstance(label, bool):
+        return bool
+    return int if isinstance(label, int) and fits(label) else None
 
 
 # --- one value

@@ -54,11 +54,31 @@ _FEW_ITEMS = 64
 
 
 def count(docs: Documents, recipe: Recipe, sets: LabelSets, fingerprint: str) -> Counts:
-    """Count documents; the result is the same for any number of threads."""
-    order = np.argsort(sets.groups, kind="stable")
+    """Count documents; the result is the same for any number of threads.
+
+    Documents that count several times are read once for each binary digit of their number: 1,000 copies of a document
+    in six times the time of one.
+    """
+    copies = sets.copies
+    if copies is None:
+        return _count_rows(docs, recipe, sets, fingerprint, np.arange(len(sets.groups)))
+    total = Counts(fingerprint, labels=sets.labels)
+    for digit in range(int(copies.max(initial=0)).bit_length()):
+        rows = np.flatnonzero(copies >> digit & 1)
+        if len(rows):
+            part = _count_rows(docs, recipe, sets.subset(rows), fingerprint, rows)
+            part.scale(1 << digit)
+            total.add(part)
+    return total
+
+
+def _count_rows(docs: Documents, recipe: Recipe, sets: LabelSets, fingerprint: str, rows: Integers) -> Counts:
+    """Count some of the documents; their labels are `sets`."""
+    by_group = np.argsort(sets.groups, kind="stable")
+    order = rows[by_group]
     ends = np.cumsum(threads.sizes_of(docs, recipe)[order])
     longest = threads.longest_document(docs, recipe)
-    work = _Work(docs, order, sets.groups[order].astype(np.int32), recipe, longest, _longest_ngram(recipe), ends)
+    work = _Work(docs, order, sets.groups[by_group].astype(np.int32), recipe, longest, _longest_ngram(recipe), ends)
     try:
         v, parts = _count(work, regions_for(bits_for(work.n_bytes // 8)))
     except _UnevenError:

@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from bunrui.counts import Label, check_types
-from bunrui.errors import DataError, LabelError
+from bunrui.analysis.texts import whole
+from bunrui.counts import Label
+from bunrui.errors import DataError, LabelError, Option
+from bunrui.labels import check_types, fits, plain
 from bunrui.phrases import unfit
 
 Integers = npt.NDArray[np.int64]
@@ -20,6 +22,7 @@ _KINDS = (
     *(pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
     *(pa.types.is_integer, pa.types.is_boolean),
 )
+MOST_COPIES = 10**9
 _UNFIT = re.compile("[\0\ud800-\udfff]").search
 
 
@@ -30,6 +33,7 @@ class LabelSets(NamedTuple):
     groups: Integers  # (n_docs,)
     members: Integers  # (n_groups + 1,)
     indices: Integers
+    copies: Integers | None = None  # (n_docs,): how often each document counts; None: once
 
     @property
     def is_single(self) -> bool:
@@ -46,7 +50,8 @@ class LabelSets(NamedTuple):
 
     def subset(self, rows: Integers) -> LabelSets:
         """The same for some of the documents."""
-        return self._replace(groups=self.groups[rows])
+        copies = None if self.copies is None else self.copies[rows]
+        return self._replace(groups=self.groups[rows], copies=copies)
 
 
 def label_sets(labels: Any, n_docs: int, known: Mapping[Label, int]) -> LabelSets:
@@ -67,7 +72,7 @@ def label_sets(labels: Any, n_docs: int, known: Mapping[Label, int]) -> LabelSet
     if isinstance(labels, np.ndarray) and labels.ndim > 1 and labels.dtype.kind in "biuf":
         # A matrix of 0 and 1 says which labels a document has: read as sets, they would all be 0 and 1.
         raise LabelError(f"labels have the shape {labels.shape}: give one for each text, or a list of its labels")
-    values, codes, sets = _encode(labels)
+    values, codes, sets = _encode(whole(labels))
     check_types(values, known)
     for value in values:
         # NumPy's strings drop NUL at the end, and nothing encodes a lone surrogate: another label would come back.
@@ -85,6 +90,45 @@ def label_sets(labels: Any, n_docs: int, known: Mapping[Label, int]) -> LabelSet
     members = np.concatenate([[0], np.cumsum([len(s) for s in sets])]).astype(np.int64)
     indices = np.array([rank[v] for s in sets for v in sorted(s, key=rank.__getitem__)], np.int64)
     return LabelSets(names, codes, members, indices)
+
+
+def weights_of(sample_weight: Any, n_docs: int) -> npt.NDArray[np.float64]:
+    """Weights of documents, (n_docs,): numbers from 0 on, and not all of them 0."""
+    try:
+        weights = np.asarray(sample_weight).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError((Option("sample_weight"), f" has a weight that is no number ({error})")) from error
+    if weights.shape != (n_docs,):
+        expected = f"one weight for each of {n_docs} texts"
+        raise DataError(option="sample_weight", value=weights.shape, expected=expected)
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(wrong):
+        raise _wrong_weight(weights, wrong, "0 or more", "unlearn takes documents back")
+    if not weights.any():
+        raise DataError((Option("sample_weight"), " is 0 for all texts: leave it out to weigh them alike"))
+    return weights
+
+
+def copies_of(sample_weight: Any, n_docs: int) -> Integers:
+    """Weights as whole numbers: a document of weight 3 counts as three.
+
+    >>> copies_of([2.0, 0.0], 2).tolist()
+    [2, 0]
+    """
+    weights = weights_of(sample_weight, n_docs)
+    wrong = np.flatnonzero((weights != np.floor(weights)) | (weights > MOST_COPIES))
+    if len(wrong):
+        hint = (
+            "multiply all weights by one number that makes them whole, or learn a matrix: MultinomialNB adds fractions"
+        )
+        raise _wrong_weight(weights, wrong, f"a whole number up to {MOST_COPIES:,}, as counts are exact", hint)
+    return weights.astype(np.int64)
+
+
+def _wrong_weight(weights: npt.NDArray[np.float64], rows: Integers, expected: str, hint: str) -> DataError:
+    row = int(rows[0])
+    problem = (Option("sample_weight"), f" of text {row}")
+    return DataError(problem, row, value=weights[row].item(), expected=expected, hint=hint)
 
 
 def check_new(labels: Iterable[Label], known: Callable[[], Collection[Label]] = tuple) -> None:
@@ -161,18 +205,21 @@ def _encode_few(labels: Any) -> tuple[list[Label], Integers, list[list[int]] | N
 
 
 def _check_label(label: Any, where: str) -> Label:
-    if isinstance(label, (bool, np.bool_)):
-        return bool(label)
-    if isinstance(label, (int, np.integer)):
-        if not -(1 << 63) <= label < 1 << 63:  # an array of such would be of floats
+    label = plain(label)
+    if isinstance(label, int):
+        if not fits(label):
             raise LabelError(f"a label {where} is {label}, which has more than 64 bits: convert labels with str")
-        return int(label)
+        return label
     if label is None or (isinstance(label, (float, np.floating)) and label != label):
         raise LabelError(f"the label {where} is missing: give one, or leave the text out")
     if isinstance(label, (float, np.floating)):
-        raise LabelError(f"a label {where} is {label!r}, a fraction: convert labels with int, or with str")
+        if not float(label).is_integer():
+            raise LabelError(f"a label {where} is {float(label)!r}, a fraction: convert labels with str")
+        raise LabelError(
+            f"a label {where} is {float(label)!r}, a float: convert all to integers, as y.astype(int) does"
+        )
     if not isinstance(label, str):
         raise LabelError(f"a label {where} is {label!r}, no string, integer or boolean: convert labels with str")
     if not label:
         raise LabelError(f"a label {where} is empty: give it a name, or leave the text out")
-    return str(label)
+    return label

@@ -5,7 +5,7 @@ documents ─► rows of each thread, with ids of its own ─► ids of one voca
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -30,6 +30,12 @@ Integers = npt.NDArray[np.int64]
 Part = tuple[Vocabulary, Csr]
 
 _PAD = 64
+
+
+class Batches(NamedTuple):
+    """Documents that come some at a time, because all at once would take too much memory; at least one batch."""
+
+    each: Iterable[Any]
 
 
 class Counted(NamedTuple):
@@ -63,14 +69,14 @@ class Counted(NamedTuple):
 
 def count_features(texts: Any, analyzer: Analyzer, shortest: int = 1) -> Counted:
     """Count every feature of documents; n-grams of fewer than `shortest` words are left out."""
-    source = _Source(analyzer, shortest, kernel.GROWS)
-    parts = source.read(texts)
-    v = parts[0][0]
-    ids = [np.arange(int(v.size[FEATURES]), dtype=np.uint32)]
-    for more, _ in parts[1:]:
+    parts = _Source(analyzer, shortest, kernel.GROWS).read(texts)
+    v, cells = next(parts)
+    ids, rows = [np.arange(int(v.size[FEATURES]), dtype=np.uint32)], [cells]
+    for more, cells in parts:
         v, found = join(v, more)
         ids.append(found)
-    return Counted(v, ids, [cells for _, cells in parts])
+        rows.append(cells)
+    return Counted(v, ids, rows)
 
 
 def look_up(texts: Any, analyzer: Analyzer, shortest: int, table: Vocabulary, *, sort: bool = True) -> Sparse:
@@ -91,8 +97,8 @@ def hash_features(texts: Any, analyzer: Analyzer, shortest: int, width: int) -> 
 
 
 def _identity(source: _Source, texts: Any) -> Sparse:
-    parts = source.read(texts)
-    return _assembled([cells for _, cells in parts], [None] * len(parts), source.width)
+    parts = [cells for _, cells in source.read(texts)]
+    return _assembled(parts, [None] * len(parts), source.width)
 
 
 class _Source(NamedTuple):
@@ -104,8 +110,12 @@ class _Source(NamedTuple):
     table: Vocabulary | None = None
     width: int = 0
 
-    def read(self, texts: Any) -> list[Part]:
-        """Rows by thread."""
+    def read(self, texts: Any) -> Iterator[Part]:
+        """Rows, by batch and by thread."""
+        if isinstance(texts, Batches):
+            for batch in texts.each:
+                yield from self.read(batch)
+            return
         if isinstance(texts, Iterator):
             texts = list(texts)
         if inputs.is_given(texts):
@@ -113,7 +123,7 @@ class _Source(NamedTuple):
         else:
             docs, recipe = self.analyzer.documents(inputs.strings(texts)), self.analyzer.recipe
         longest = threads.longest_document(docs, recipe)
-        return each_slice(lambda lo, hi: self._fill(docs, recipe, lo, hi, longest), threads.bounds_of(docs, recipe))
+        yield from each_slice(lambda lo, hi: self._fill(docs, recipe, lo, hi, longest), threads.bounds_of(docs, recipe))
 
     def _fill(self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int) -> Part:
         offsets = docs.offsets[docs.lists] if len(docs.lists) else docs.offsets

@@ -24,10 +24,11 @@ from bunrui.documents.reader import folder_files
 from bunrui.documents.sources import Progress, Source, Stream
 from bunrui.documents.validation import Options
 from bunrui.errors import DataError, OptionError
+from bunrui.labels import text_of
 
 _DIGITS = 32
 _READ = 1 << 20
-_IRRELEVANT = ("batch_bytes", "id")  # to what is counted
+_IRRELEVANT = ("batch_bytes", "id", "label_type")  # to what is counted: 1 and "1" are one label
 
 
 class Block(NamedTuple):
@@ -111,7 +112,7 @@ def _has_documents(source: Source, options: Options) -> bool:
 
 def reading_id(reader: Reader) -> str:
     """A digest of how files are read, whatever they hold."""
-    labels = sorted({source.label or "" for source in reader.sources})
+    labels = sorted({"" if source.label is None else text_of(source.label) for source in reader.sources})
     formats = sorted({source.format for source in reader.sources})
     return _digest([labels, formats, _list_options(reader.options)]).hexdigest()[:_DIGITS]
 
@@ -127,7 +128,7 @@ def _digest(how: object) -> hashlib._Hash:
 def _shard_id(source: Source, options: Options) -> str:
     if source.path is None:
         raise OptionError(f"{source.name} is a stream, which is read once: give it an id of your own")
-    label = source.label if source.label is not None else _find_label(source)
+    label = text_of(source.label) if source.label is not None else _find_label(source)
     digest = _digest([label, source.format, source.compression, _list_options(options)])
     for name, file in _list_files(source, options):
         head = f"{name}\0".encode("utf-8", "surrogateescape")

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from bunrui.errors import DataError, Option
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -149,3 +151,44 @@ def rank(classifier: Any, texts: Any) -> Ranking:
     # With the classes of this moment: another thread may learn a new one at any time.
     classes, scores, shares = classifier.scores_and_probabilities(texts)
     return Ranking(classes, scores, shares, scores.argmax(axis=1))
+
+
+def best_labels(classifier: Any, texts: Any) -> tuple[pa.Array, pa.Array]:
+    """The best label of each document and its probability, as Arrow arrays.
+
+    >>> from bunrui import TextClassifier
+    >>> clf = TextClassifier().learn(["cheap pills", "see you at noon"], ["spam", "ham"])
+    >>> best_labels(clf, ["pills", "noon"])[0].to_pylist()
+    ['spam', 'ham']
+    """
+    import pyarrow as pa
+
+    classes = classifier.classes_.tolist()
+    most, kind = at_once(len(classes)), pa.array(classes[:1]).type
+    labels, shares = [pa.array([], kind)], [pa.array([], pa.float64())]
+    for start in range(0, len(texts), most):
+        ranking = rank(classifier, texts[start : start + most])
+        labels.append(pa.array([ranking.classes[column] for column in ranking.best.tolist()], kind))
+        shares.append(pa.array(ranking.confidence))
+    return pa.concat_arrays(labels), pa.concat_arrays(shares)
+
+
+def annotate(classifier: Any, batch: Any, text: str) -> Any:
+    """The columns `predicted` and `probability` for a batch of rows; of Arrow, the batch with these columns."""
+    import pyarrow as pa
+
+    from bunrui.analysis.texts import is_given, strings
+
+    is_arrow = isinstance(batch, (pa.Table, pa.RecordBatch))
+    columns = list(batch.schema.names if is_arrow else batch)
+    if text not in columns:
+        there = ", ".join(map(repr, columns))
+        raise DataError(f"the batch has no column {text!r}, only {there}", hint=("name another with ", Option("text")))
+    texts = batch[text]
+    if isinstance(texts, str):
+        raise DataError("this is one row, and rows are read in batches: call map with batched=True")
+    labels, shares = best_labels(classifier, texts if is_given(texts) else strings(texts))
+    if not is_arrow:
+        return {"predicted": labels.to_pylist(), "probability": shares.to_pylist()}
+    batch = batch.drop_columns([name for name in ("predicted", "probability") if name in columns])
+    return batch.append_column("predicted", labels).append_column("probability", shares)

@@ -15,7 +15,7 @@ from bunrui.documents.sources import is_address, locate, without_secret
 from bunrui.engines.labelgroups import check_new, label_sets
 from bunrui.engines.partitions import Part, add_up, parts_of
 from bunrui.engines.pieces import Block
-from bunrui.engines.stream import at_once, rank, texts_of
+from bunrui.engines.stream import best_labels, texts_of
 from bunrui.errors import BunruiError, DataError, OptionError
 
 if TYPE_CHECKING:
@@ -138,7 +138,6 @@ class Labels:
 
     def __init__(self, classifier: Any) -> None:
         self._classifier = classifier
-        self._classes: list[str] = classifier.classes_.tolist()
 
     def __call__(self, batches: Iterable[pa.RecordBatch], path: str) -> int:
         import pyarrow as pa
@@ -158,17 +157,8 @@ class Labels:
         return n_docs
 
     def of(self, texts: Any) -> tuple[Any, Any]:
-        """Labels and probabilities, as Arrow arrays in chunks."""
-        import pyarrow as pa
-
-        most = at_once(len(self._classes))
-        classes = pa.array(self._classes, pa.string())
-        labels, shares = [], []
-        for start in range(0, max(len(texts), 1), most):
-            ranking = rank(self._classifier, texts[start : start + most])
-            labels.append(classes.take(pa.array(ranking.best)))
-            shares.append(pa.array(ranking.confidence))
-        return pa.chunked_array(labels), pa.chunked_array(shares)
+        """Labels and probabilities, as Arrow arrays."""
+        return best_labels(self._classifier, texts)
 
 
 def predict_block(shared: list[Any], block: Block, folder: Folder, number: int) -> Done | BunruiError:

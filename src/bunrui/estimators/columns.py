@@ -11,6 +11,8 @@ import numpy.typing as npt
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from bunrui.analysis import Analyzer, analyzer_of
+from bunrui.analysis.analyzer import FunctionAnalyzer
 from bunrui.classcounts import ClassCounts, Labels, encode_labels
 from bunrui.errors import DataError, MismatchError, OptionError, check_whole
 from bunrui.estimators.base import (
@@ -22,7 +24,7 @@ from bunrui.estimators.base import (
     check_weights,
     keep_parameters,
 )
-from bunrui.estimators.vectorizer import read_by
+from bunrui.estimators.tokenize import spec_of
 from bunrui.models.frames import Given, columns_by_name, is_frame, of_dicts, of_frame
 from bunrui.models.likelihoods import Choices, ColumnLikelihoods, Plan, Rules, count_columns, plan_columns, rules_of
 from bunrui.models.scorer import column_names
@@ -243,7 +245,10 @@ class ColumnsNB(CountingClassifier):
 
     def _rules(self) -> Rules:
         check_number("var_smoothing", self.var_smoothing)
-        analyzer = read_by(self.analyzer).analyzer
+        if callable(self.analyzer):
+            analyzer: Analyzer = FunctionAnalyzer(self.analyzer, name="function", fingerprint="")
+        else:
+            analyzer = analyzer_of(spec_of(self.analyzer))
         return rules_of(self.smoothing, self.text_alpha, self.alpha, self.var_smoothing, analyzer)
 
     def check_parameters(self, learned: ClassCounts) -> None:

@@ -1,35 +1,51 @@
 r"""`TextVectorizer`: texts → a sparse matrix of counts, in place of scikit-learn's `CountVectorizer`.
 
-With the analyzer `words` the matrix is that of `CountVectorizer(token_pattern=r"\w+")`, cell by cell and column by
-column, on every text that can be encoded.
+The matrix is that of `CountVectorizer`, cell by cell and column by column, on every text that can be encoded: with the
+analyzers `word`, `char` and `char_wb`, or a pattern or function; `words` is `CountVectorizer(token_pattern=r"\w+")`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.utils import check_array
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from bunrui.analysis import Analyzer, AnalyzerSpec, analyzer_of
-from bunrui.analysis.analyzer import FunctionAnalyzer
+from bunrui.analysis import AnalyzerSpec
 from bunrui.analysis.spec import read_stop_words
-from bunrui.analysis.texts import Token
 from bunrui.engines.matrix import Counted, Features, count_features, hash_features, look_up, sorted_ids
 from bunrui.errors import DataError, Option, OptionError, check_whole, is_whole
 from bunrui.estimators.base import canonical, keep_parameters
-from bunrui.kernel.ngrams import MAX_ORDER
+from bunrui.estimators.tokenize import (
+    CHARACTERS,
+    NAMES,
+    PATTERNS,
+    Decode,
+    Preprocess,
+    Reading,
+    accents_of,
+    by_characters,
+    by_function,
+    by_spec,
+    by_tokens,
+    find_by,
+    orders_of,
+    spec_of,
+    stop_words_of,
+    tear,
+)
+from bunrui.kernel import normal
 from bunrui.sparse import Sparse
 
 MAX_COLUMNS = 2**31 - 1
@@ -45,21 +61,37 @@ def _has_names(vectorizer: TextVectorizer) -> bool:
 class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     r"""Turn texts into a sparse matrix of counts, (n_docs, n_features).
 
-    A drop-in for `CountVectorizer`, with the analyzers of this package.  Case folding belongs to the analyzer (`words`
-    has lower case, `universal` NFKC and case folding), so there is no `lowercase`; words of one letter are features, as
-    with `CountVectorizer(token_pattern=r"\w+")`.
+    A drop-in for `CountVectorizer`: all its parameters have the same meaning, and there are the analyzers of this
+    package.  The default differs in one thing: words of one letter are features, as with
+    `CountVectorizer(token_pattern=r"\w+")`.
 
     Parameters
     ----------
     analyzer : str, AnalyzerSpec or function
-        How text becomes features: `words`, `universal` (any script, no dictionary), `ja`, `zh`, `ko`, a spec with
-        options, or a function from text to tokens.
+        How text becomes features.  Of this package: `words`, `universal` (any script, no dictionary), `ja`, `zh`, `ko`,
+        or a spec with options.  Of scikit-learn: `word` (words of two letters and more), `char` and `char_wb` (n-grams
+        of characters; the second inside words).  Or a function from text to tokens.
     ngram_range : pair of int
-        The fewest and the most words of a feature.  With a spec, `(1, 1)` leaves its `words` as they are and any other
-        range takes their place.  `universal` has no fewest but 1.
+        The fewest and the most words, or characters, of a feature.  With a spec, `(1, 1)` leaves its `words` as they
+        are and any other range takes their place.  `universal` has no fewest but 1.
     stop_words : "english", iterable of str, or path, optional
         Words to leave out before n-grams are made: scikit-learn's English list, a list, or a file with one a line.
-        Those of a spec are left out as well.
+        Those of a spec are left out as well.  Not for `char` and `char_wb`.
+    token_pattern : str, optional
+        For `words` and `word`: a regular expression that matches the tokens, or has one group that does.
+    tokenizer : function, optional
+        For `words` and `word`: from a preprocessed text to its tokens, in place of a pattern.
+    preprocessor : function, optional
+        From a document, whatever it is, to a text: in place of `lowercase` and `strip_accents`.
+    strip_accents : "ascii", "unicode" or function, optional
+        Take accents away before tokens are made.
+    lowercase : bool
+        For `words`, `word`, `char` and `char_wb`: whether text is in lower case first.  Other analyzers fold case
+        themselves.
+    input : {"content", "filename", "file"}
+        Whether documents are texts or bytes, names of files, or open files.
+    encoding, decode_error : str
+        How bytes and files are read; see `bytes.decode`.
     binary : bool
         Whether a feature counts once in a document.
     min_df, max_df : int or float
@@ -83,7 +115,11 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     Notes
     -----
     A document may also be a list of tokens or a mapping from feature to count.  Its features are given then: neither
-    the analyzer nor `ngram_range` nor `stop_words` see it.
+    the analyzer nor `ngram_range` nor `stop_words` see it.  Only a `preprocessor` or a `tokenizer` sees every document.
+
+    Kernels read texts for the analyzers of this package and for `word`.  Functions, other patterns and characters take
+    Python's time, as in scikit-learn.  A subclass may override `build_analyzer`, `build_preprocessor` and
+    `build_tokenizer`.
 
     With `n_features`, the column of a feature is the 64-bit hash of its UTF-8 bytes modulo `n_features`.  It is the
     same in every run and on every platform, nothing is learned, and features that meet in a column are added up (there
@@ -115,6 +151,14 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]] = "words",
         ngram_range: tuple[int, int] = (1, 1),
         stop_words: str | Path | Iterable[str] | None = None,
+        token_pattern: str | None = None,
+        tokenizer: Callable[[Any], Iterable[str]] | None = None,
+        preprocessor: Callable[[Any], Any] | None = None,
+        strip_accents: str | Callable[[str], str] | None = None,
+        lowercase: bool = True,
+        input: str = "content",
+        encoding: str = "utf-8",
+        decode_error: str = "strict",
         binary: bool = False,
         min_df: int | float = 1,
         max_df: int | float = 1.0,
@@ -129,17 +173,17 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
     def fit(self, raw_documents: Any, y: Any = None) -> TextVectorizer:
         """Learn the vocabulary; columns are sorted by feature, in the order of code points."""
-        reads = self._checked()
-        if self.n_features is None and not self._take_given():
-            self._select(count_features(raw_documents, reads.analyzer, reads.shortest))
+        read = self._checked(fits=True).read
+        if self.n_features is None and not self._take_given(fits=True):
+            self._select(count_features(*read(raw_documents)))
         return self
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
         """Learn the vocabulary and count, in one pass over the documents."""
-        reads = self._checked()
-        if self.n_features is not None or self._take_given():
+        read = self._checked(fits=True).read
+        if self.n_features is not None or self._take_given(fits=True):
             return self.transform(raw_documents)
-        counted = count_features(raw_documents, reads.analyzer, reads.shortest)
+        counted = count_features(*read(raw_documents))
         columns = self._select(counted)
         return self._finished(counted.matrix(columns, len(self._features)))
 
@@ -155,29 +199,28 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         >>> vectorizer.vocabulary_
         {'new': 0, 'york': 1, 'apple': 2, 'big': 3}
         """
-        reads = self._checked()
-        if self.n_features is not None or self._take_given():
+        read = self._checked(fits=True).read
+        if self.n_features is not None or self._take_given(fits=True):
             return self
         if self._selects():
             raise OptionError("partial_fit keeps every column: leave min_df, max_df and max_features out, or call fit")
-        counted = count_features(raw_documents, reads.analyzer, reads.shortest)
+        counted = count_features(*read(raw_documents))
         if not self.__sklearn_is_fitted__():
             self._features = Features.of_words([])
         self._features.append(counted.vocabulary)
-        self.fixed_vocabulary_ = False
         return self
 
     # Counting
 
     def transform(self, raw_documents: Any) -> Any:
         """Count the features of the vocabulary; all others are left out."""
-        reads = self._checked()
+        read = self._checked().read
         if self.n_features is not None:
-            return self._finished(hash_features(raw_documents, reads.analyzer, reads.shortest, int(self.n_features)))
+            return self._finished(hash_features(*read(raw_documents), int(self.n_features)))
         if not self.__sklearn_is_fitted__():
             self._take_given()
         features = self._fitted()
-        return self._finished(look_up(raw_documents, reads.analyzer, reads.shortest, features.table))
+        return self._finished(look_up(*read(raw_documents), features.table))
 
     def _finished(self, rows: Sparse) -> Any:
         values = np.ones_like(rows.data) if self.binary else rows.data
@@ -197,6 +240,11 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         _has_names(self)
         return self._fitted().columns
 
+    @property
+    def fixed_vocabulary_(self) -> bool:
+        """Whether the vocabulary was given."""
+        return self.vocabulary is not None
+
     @available_if(_has_names)
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """The features by column, (n_features,)."""
@@ -214,19 +262,66 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         found = matrix.data != 0
         return [names[matrix.indices[a:b][found[a:b]]] for a, b in pairwise(matrix.indptr)]
 
-    def build_analyzer(self) -> Callable[[str], list[str]]:
-        """A function from a text to its features, as often as they occur.
+    # The steps from a document to its features
+
+    def build_analyzer(self) -> Callable[[Any], list[str]]:
+        """A function from a document to its features, as often as they occur.
 
         Examples
         --------
         >>> TextVectorizer(ngram_range=(1, 2)).build_analyzer()("New York!")
         ['new', 'york', 'new york']
         """
-        return self._checked().features
+        return self._reading().analyze
+
+    def build_preprocessor(self) -> Any:
+        """A function from a document to the text in which tokens are found."""
+        if self.preprocessor is not None:
+            return self.preprocessor
+        folds = isinstance(self.analyzer, str) and self.analyzer in (*PATTERNS, *CHARACTERS)
+        return Preprocess(bool(self.lowercase) and folds, accents_of(self.strip_accents))
+
+    def build_tokenizer(self) -> Any:
+        """A function from a text to its tokens, for the analyzers `words` and `word`."""
+        if self.tokenizer is not None:
+            return self.tokenizer
+        return find_by(self.token_pattern or PATTERNS["word" if self.analyzer == "word" else "words"])
+
+    def get_stop_words(self) -> frozenset[str] | None:
+        """The stop words, None where there are none; for `words`, in lower case as its tokens are."""
+        stop = stop_words_of(self.stop_words)
+        if stop is None or not (self.analyzer == "words" and self.lowercase):
+            return stop
+        return frozenset(read_stop_words(stop, normal.lower))
+
+    def decode(self, doc: Any) -> Any:
+        """The text of a document: of a file, of bytes, or the text itself."""
+        return Decode(self.input, self.encoding, self.decode_error)(doc)
+
+    def _reading(self) -> Reading:
+        """How documents are read, by the options and by the functions that a subclass builds."""
+        decode = Decode(self.input, self.encoding, self.decode_error)
+        decode.check()
+        name, orders, stop = self.analyzer, orders_of(self.ngram_range), self.get_stop_words() or frozenset()
+        if callable(name):
+            return by_function(decode, name, stop, orders)
+        if isinstance(name, str) and name not in NAMES:
+            raise OptionError(option="analyzer", value=name, choices=NAMES)
+        preprocess = self.build_preprocessor()
+        if name in CHARACTERS:
+            return by_characters(decode, preprocess, name, orders)
+        if name in PATTERNS:
+            return by_tokens(decode, preprocess, self.build_tokenizer(), stop, orders)
+        if not self.lowercase:
+            raise OptionError(
+                (Option("lowercase", False), " is for the analyzers words, word, char and char_wb"),
+                hint="leave it out, others fold case themselves",
+            )
+        return by_spec(decode, preprocess, spec_of(name, orders[1], stop), orders)
 
     # Options
 
-    def _checked(self) -> _Reading:
+    def _checked(self, *, fits: bool = False) -> Reading:
         """Check the options; how documents are read."""
         _check_limit("min_df", self.min_df)
         _check_limit("max_df", self.max_df)
@@ -234,7 +329,30 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         check_whole("n_features", self.n_features, most=MAX_COLUMNS, or_none=True)
         if self.n_features is not None and (self.vocabulary is not None or self._selects()):
             raise OptionError("n_features keeps no vocabulary: leave vocabulary, min_df, max_df and max_features out")
-        return read_by(self.analyzer, self.ngram_range, self.stop_words)
+        reading = self._reading()
+        if type(self).build_analyzer is not TextVectorizer.build_analyzer:
+            reading = Reading(reading.decode, self.build_analyzer(), takes_any=True)
+        if fits:
+            self._warn()
+        return reading
+
+    def _warn(self) -> None:
+        """Warn of options that have no effect, in the words of scikit-learn."""
+        is_word = isinstance(self.analyzer, str) and self.analyzer in PATTERNS
+        for name, is_unused, why in (
+            ("token_pattern", self.tokenizer is not None, "'tokenizer' is not None"),
+            ("preprocessor", callable(self.analyzer), "'analyzer' is callable"),
+            ("stop_words", self.analyzer in CHARACTERS, "'analyzer' != 'word'"),
+            ("token_pattern", not is_word, "'analyzer' != 'word'"),
+            ("tokenizer", not is_word, "'analyzer' != 'word'"),
+        ):
+            if is_unused and getattr(self, name) is not None:
+                warnings.warn(f"The parameter '{name}' will not be used since {why}", stacklevel=4)
+        stop = self.get_stop_words()
+        torn = tear(stop, self.build_preprocessor(), self.build_tokenizer()) if is_word and stop else None
+        if torn:
+            text = "Your stop_words may be inconsistent with your preprocessing. Tokenizing the stop words generated"
+            warnings.warn(f"{text} tokens {torn} not in stop_words.", stacklevel=4)
 
     def _selects(self) -> bool:
         """Whether some features may be left out of the vocabulary."""
@@ -242,12 +360,19 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         frequent = is_whole(self.max_df) or self.max_df < 1
         return rare or frequent or self.max_features is not None
 
-    def _take_given(self) -> bool:
+    def _take_given(self, *, fits: bool = False) -> bool:
         """Take over the vocabulary that was given, if any."""
         if self.vocabulary is None:
             return False
-        self._features = Features.of_words(_given_words(self.vocabulary))
-        self.fixed_vocabulary_ = True
+        words = _given_words(self.vocabulary)
+        preprocess = self.build_preprocessor()
+        is_lower = isinstance(preprocess, Preprocess) and preprocess.lower
+        if fits and is_lower and any(word != word.lower() for word in words):
+            text = (
+                "Upper case characters found in vocabulary while 'lowercase' is True. These entries will not be matched"
+            )
+            warnings.warn(f"{text} with any documents", stacklevel=3)
+        self._features = Features.of_words(words)
         return True
 
     def _select(self, counted: Counted) -> npt.NDArray[np.int32]:
@@ -260,7 +385,6 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             if not len(order):
                 raise DataError("after pruning, no features remain: try a lower min_df or a higher max_df")
         self._features = Features.of_vocabulary(counted.vocabulary, order)
-        self.fixed_vocabulary_ = False
         columns = np.full(counted.n_features, -1, np.int32)
         columns[order] = np.arange(len(order))
         return columns
@@ -299,83 +423,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return tags
 
 
-# The options, checked: how to read documents, which features to keep
-
-
-class _Reading(NamedTuple):
-    """An analyzer, and the fewest words of an n-gram where the kernels are to see to that."""
-
-    analyzer: Analyzer
-    shortest: int = 1
-
-    def features(self, text: str) -> list[str]:
-        """The features of a text."""
-        # Words have no spaces inside, so that the spaces of an n-gram tell its length.
-        found = [token.text for token in self.analyzer.features(text)]
-        return [feature for feature in found if self.shortest == 1 or feature.count(" ") >= self.shortest - 1]
-
-
-def read_by(
-    analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]],
-    ngram_range: tuple[int, int] = (1, 1),
-    stop_words: str | Path | Iterable[str] | None = None,
-) -> _Reading:
-    """How to read documents.
-
-    Examples
-    --------
-    >>> read_by("words", (2, 3), ["the"]).features("under the milky way")
-    ['under milky', 'milky way', 'under milky way']
-    >>> read_by(str.split, (2, 2), None).features("New York City")
-    ['New York', 'York City']
-    """
-    shortest, longest = _orders(ngram_range)
-    stop = _stop_words(stop_words)
-    if isinstance(analyzer, str):
-        spec = AnalyzerSpec(name=analyzer, words=longest, stop_words=stop)
-    elif isinstance(analyzer, AnalyzerSpec):
-        words = analyzer.words if longest == 1 else longest
-        spec = analyzer.replace(words=words, stop_words=_stop_words(analyzer.stop_words) + stop)
-    elif callable(analyzer):
-        plain = FunctionAnalyzer(analyzer, name="function", fingerprint="", stop=stop)
-        return _Reading(plain if longest == 1 else _with_ngrams(plain, shortest, longest))
-    else:
-        raise OptionError(option="analyzer", value=analyzer, expected="a name, an AnalyzerSpec or a function")
-    if shortest == 1 or spec.name == "words":
-        return _Reading(analyzer_of(spec), shortest)
-    if spec.name == "universal":
-        begins = Option("ngram_range"), " of the analyzer 'universal'"
-        raise OptionError(begins, value=shortest, expected="from 1 on")
-    return _Reading(_with_ngrams(analyzer_of(spec.replace(words=1)), shortest, longest))
-
-
-def _orders(ngram_range: Any) -> tuple[int, int]:
-    match ngram_range:
-        case (shortest, longest) if is_whole(shortest) and is_whole(longest) and 1 <= shortest <= longest <= MAX_ORDER:
-            return int(shortest), int(longest)
-    expected = f"a pair of numbers from 1 to {MAX_ORDER}"
-    raise OptionError(option="ngram_range", value=ngram_range, expected=expected)
-
-
-def _stop_words(stop_words: str | Path | Iterable[str] | None) -> tuple[str, ...]:
-    if stop_words is None:
-        return ()
-    if isinstance(stop_words, str) and stop_words == "english":
-        return tuple(sorted(ENGLISH_STOP_WORDS))
-    return read_stop_words(stop_words) if isinstance(stop_words, str | Path) else tuple(stop_words)
-
-
-def _with_ngrams(analyzer: Analyzer, shortest: int, longest: int) -> Analyzer:
-    """N-grams of the tokens of an analyzer that works in Python."""
-
-    def ngrams(text: str) -> Iterator[Token]:
-        tokens = analyzer.features(text)
-        for i in range(len(tokens)):
-            for n in range(shortest, min(i + 1, longest) + 1):
-                run = tokens[i - n + 1 : i + 1]
-                yield Token(" ".join(token.text for token in run), run[0].start, run[-1].end)
-
-    return FunctionAnalyzer(ngrams, name=f"{analyzer.describe()}, {shortest}–{longest}-grams", fingerprint="")
+# Options
 
 
 def _check_limit(name: str, limit: Any) -> None:
@@ -398,14 +446,21 @@ def _given_words(vocabulary: Mapping[str, int] | Iterable[str]) -> list[str]:
         expected = "a list of features or a mapping from feature to column"
         raise OptionError(option="vocabulary", value=vocabulary, expected=expected)
     if isinstance(vocabulary, Mapping):
-        if sorted(vocabulary.values()) != list(range(len(vocabulary))):
-            expected = f"a mapping to the columns 0 to {len(vocabulary) - 1}, each of them once"
-            raise OptionError(option="vocabulary", expected=expected)
+        columns = set(vocabulary.values())
+        if len(columns) < len(vocabulary):
+            hint = "give each feature a column of its own"
+            raise OptionError("Vocabulary contains repeated indices", option="vocabulary", hint=hint)
+        gap = next((column for column in range(len(columns)) if column not in columns), None)
+        if gap is not None:
+            problem = f"Vocabulary of size {len(columns)} doesn't contain index {gap}"
+            hint = f"give the columns 0 to {len(columns) - 1}, each of them once"
+            raise OptionError(problem, option="vocabulary", hint=hint)
         words = sorted(vocabulary, key=vocabulary.__getitem__)
     else:
         words = sorted(vocabulary) if isinstance(vocabulary, set | frozenset) else list(vocabulary)
     if not words:
-        raise OptionError((Option("vocabulary"), " is empty: give some features, or None to learn them"))
+        hint = "give some features, or None to learn them"
+        raise OptionError("empty vocabulary passed to fit", option="vocabulary", hint=hint)
     known: set[str] = set()
     for word in words:
         if not isinstance(word, str):

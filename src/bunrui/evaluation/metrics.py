@@ -51,6 +51,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.errors import DataError, LabelError
+from bunrui.labels import check_types
 
 if TYPE_CHECKING:
     from bunrui.counts import Label
@@ -298,7 +299,6 @@ def encoded(labels: Any, which: str, known: Iterable[Label] = ()) -> LabelSets:
 
     Errors name them by `which`: "true", "predicted".
     """
-    from bunrui.counts import check_types
     from bunrui.engines.labelgroups import label_sets  # imports pyarrow, which those who only read metrics do without
 
     if isinstance(labels, Iterator):

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from bunrui.analysis import Analyzer
 from bunrui.counts import Label
 from bunrui.errors import LabelError, Option, OptionError
+from bunrui.labels import check_types, is_known
 from bunrui.memory import Memory, Parameters
 from bunrui.phrases import some
 
@@ -190,6 +191,7 @@ def best_of(scores: Floats, k: int) -> tuple[npt.NDArray[np.int64], Floats]:
 
 def check_label(classes: Sequence[Label], label: Any) -> None:
     """Refuse a label that is not there."""
-    if label not in classes:
+    if not is_known(label, classes):
+        check_types([label], classes)
         names = some(classes)
         raise LabelError(f"there is no label {label!r}: the labels are {names}")

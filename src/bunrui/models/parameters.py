@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.errors import DataError
+from bunrui.labels import TYPES
 from bunrui.memory import Parameters
 
 T = TypeVar("T")
@@ -66,9 +67,11 @@ def take_fact(weights: Parameters, name: str, *types: type[T]) -> T:
     return fact  # type: ignore[return-value]
 
 
-def take_labels(weights: Parameters, name: str) -> list[str]:
-    """Labels, each once."""
+def take_labels(weights: Parameters, name: str) -> list[Any]:
+    """Labels of one type, each once."""
     labels = take_fact(weights, name, list)
-    if not all(isinstance(label, str) for label in labels) or len(set(labels)) < len(labels):
+    if not any(all(type(label) is kind for label in labels) for kind in TYPES.values()) or len(set(labels)) < len(
+        labels
+    ):
         raise DataError(f"the weights have no list of labels where {name!r} should be")
     return labels

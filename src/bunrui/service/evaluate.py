@@ -15,6 +15,7 @@ from bunrui.classifier import AnyClassifier
 from bunrui.engines.stream import slices, texts_of
 from bunrui.evaluation import Evaluation, Tally
 from bunrui.evaluation.loo import best_thresholds
+from bunrui.labels import as_list, given_labels
 from bunrui.models import kind_of
 from bunrui.selection.calibrate import check_reads_no_pool
 from bunrui.service import schemas
@@ -136,12 +137,11 @@ def add_evaluate(app: FastAPI, service: Service) -> None:
 
 
 def _predict_all(classifier: AnyClassifier, body: schemas.Evaluate, job: Job) -> dict[str, Any]:
-    known: list[str] = classifier.classes_.tolist()
-    tally = Tally(known)
+    known = classifier.classes_.tolist()
+    tally, given = Tally(known), given_labels(body.labels or [], classifier.label_type)
     start = 0
     for part in slices(body.texts, len(known), MOST_BYTES):
-        labels = (body.labels or [])[start : start + len(part)]
-        tally.add(labels, classifier.predict(part))
+        tally.add(given[start : start + len(part)], classifier.predict(part))
         start += len(part)
         job.add(len(part))
     return tally.metrics().to_dict()
@@ -151,7 +151,7 @@ def measure_batches(
     classifier: StoredClassifier, batches: list[pa.RecordBatch], report: bool, job: Job
 ) -> dict[str, Any]:
     """How well the documents of a file are predicted, as `find_mistakes` tells it of those that are learned."""
-    known: list[str] = classifier.classes_.tolist()
+    known = classifier.classes_.tolist()
     job.total = sum(batch.num_rows for batch in batches)
     if job.total * len(known) > _MOST_SCORES:
         raise Problem(
@@ -170,7 +170,7 @@ def measure_batches(
             if has_sets:
                 odds.append(classifier.label_odds(part))
             job.add(len(part))
-        documents += [Document("", _listed(row), "", None, None, text) for row, text in _rows(batch, texts)]
+        documents += [Document("", as_list(row), "", None, None, text) for row, text in _rows(batch, texts)]
     values = np.concatenate(shares)
     best = [known[k] for k in values.argmax(axis=1).tolist()]
     evaluation = Evaluation(true=true, predictions=best, probabilities=values, classes=known)
@@ -189,10 +189,6 @@ def measure_batches(
 def _rows(batch: pa.RecordBatch, texts: Any) -> Iterable[tuple[Any, Any]]:
     listed = texts if isinstance(texts, list) else texts.to_pylist()
     return zip(batch["label"].to_pylist(), listed, strict=True)
-
-
-def _listed(labels: Any) -> list[str]:
-    return [labels] if isinstance(labels, str) else list(labels)
 
 
 def _check_keeps(classifier: StoredClassifier) -> None:

@@ -77,7 +77,13 @@ def add_history(app: FastAPI, service: Service) -> None:
 
         def work() -> Response:
             page = served.classifier.browse(
-                contains, label=label, since=since, before=before, change=change, begin=begin, limit=limit
+                contains,
+                label=served.named([label])[0],
+                since=since,
+                before=before,
+                change=change,
+                begin=begin,
+                limit=limit,
             )
             found = [_as_document(hit, characters) for hit in page.hits]
             return answer(schemas.Documents(documents=found, next=page.next, looked=page.looked))

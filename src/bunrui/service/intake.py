@@ -5,13 +5,14 @@ from __future__ import annotations
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from itertools import islice
 from typing import Annotated, Any
 
 import pyarrow as pa
 from fastapi import Query, Request, Response
 
+from bunrui.classifier import AnyClassifier
 from bunrui.service.errors import Problem
 from bunrui.service.jobs import Job
 from bunrui.service.processes import write_stream
@@ -42,7 +43,7 @@ def upload_of(
 ) -> Upload:
     """Folders as files to be read."""
     files = [(folder.name, folder.file) for folder in folders]
-    known = list(islice(service.served.labels(), _MOST_KNOWN))
+    known = [str(label) for label in islice(service.served.labels(), _MOST_KNOWN)]
     return Upload(files, encoding, service.settings.limits.body, header, given, known)
 
 
@@ -127,6 +128,13 @@ class Intake:
             if self._is_body:
                 service.files.remove(self._folders[0])
             raise
+
+    def labelled(
+        self, job: Job, classifier: AnyClassifier, text: str | None, label: str | None, skip_bad: bool
+    ) -> AbstractContextManager[BatchFile]:
+        """All of their documents, with labels in the type that the classifier has."""
+        kind = classifier.label_type
+        return self.batches(job, text, label, skip_bad, True, None if kind is None else kind.__name__)
 
     @contextmanager
     def batches(self, job: Job, *args: Any) -> Iterator[BatchFile]:

@@ -99,7 +99,7 @@ def add_learn(app: FastAPI, service: Service) -> None:
         intake = Intake(service, request, name, file, encoding, header, given)
 
         def work(job: Job) -> dict[str, Any]:
-            with intake.batches(job, text, label, skip_bad) as batches:
+            with intake.labelled(job, served.classifier, text, label, skip_bad) as batches:
                 job.total = batches.n_docs
                 done = service.writer.call(service.sign(request, served.learn_batches), batches, job.add)
             event("change", kind="train", transaction=done["transaction"], documents=done["changed"])
@@ -134,7 +134,7 @@ def add_learn(app: FastAPI, service: Service) -> None:
         intake = Intake(service, request, name, file, encoding, header, given)
 
         def work(job: Job) -> dict[str, Any]:
-            with intake.batches(job, text, label, skip_bad) as batches:
+            with intake.labelled(job, served.classifier, text, label, skip_bad) as batches:
                 return measure_batches(served.classifier, list(batches), report, job)
 
         return service.start_job(Job("test", None, is_private=True, is_owners=True), work)

@@ -17,6 +17,7 @@ from fastapi import FastAPI, Query, Request, Response
 from bunrui import __version__
 from bunrui.analysis.texts import normalise
 from bunrui.classifier import AnyClassifier
+from bunrui.counts import Label
 from bunrui.deliver import deliver_mail
 from bunrui.engines.stream import rank, slices
 from bunrui.models import MODELS
@@ -89,7 +90,8 @@ def add_predict(app: FastAPI, service: Service) -> dict[str, Endpoint]:
         body = await service.body(schemas.Explain, request)
 
         def work() -> Response:
-            return answer(explain_one(served.reading(body.model), body.text, body.label, body.against, html=body.html))
+            label, against = served.named([body.label, body.against])
+            return answer(explain_one(served.reading(body.model), body.text, label, against, html=body.html))
 
         return await call_of(request).room.readers.run(work)
 
@@ -174,7 +176,7 @@ def _check_shares(n_texts: int, n_labels: int) -> None:
 
 def _sets_of(classifier: AnyClassifier, body: schemas.Predict) -> schemas.Sets:
     """The labels of each text whose log-odds are above the threshold, and the best ones where they are asked for."""
-    sets: list[list[str]] = []
+    sets: list[list[Label]] = []
     top: list[list[schemas.Odds]] = []
     for part in slices(body.texts, len(classifier.counts.labels), MOST_BYTES):
         classes, odds = classifier.current_model.label_odds(part)
@@ -191,20 +193,21 @@ def _sets_of(classifier: AnyClassifier, body: schemas.Predict) -> schemas.Sets:
 
 def _to_arrow(found: schemas.Predicted) -> Response:
     """A stream with the columns label and probability, and probabilities where the best were asked for."""
+    label = pa.array(found["labels"])
     columns = {
-        "label": pa.array(found["labels"], pa.string()),
+        "label": label,
         "probability": pa.array(found["probabilities"], pa.float64()),
     }
     if (top := found.get("top")) is not None:
         pairs = [[(share["label"], share["probability"]) for share in best] for best in top]
-        columns["probabilities"] = pa.array(pairs, pa.map_(pa.string(), pa.float64()))
+        columns["probabilities"] = pa.array(pairs, pa.map_(label.type, pa.float64()))
     if (sets := found.get("sets")) is not None:
-        columns["labels"] = pa.array(sets, pa.list_(pa.string()))
+        columns["labels"] = pa.array(sets, pa.list_(label.type))
     return Response(write_stream(pa.table(columns)), media_type=ARROW)
 
 
 def explain_one(
-    classifier: AnyClassifier, text: str, label: str | None, against: str | None, *, html: bool = False
+    classifier: AnyClassifier, text: str, label: Label | None, against: Label | None, *, html: bool = False
 ) -> dict[str, Any]:
     """Why a label: what each word adds, of a long text those in its beginning, and what the rest adds in one number.
 
@@ -271,7 +274,8 @@ def add_info(app: FastAPI, service: Service) -> None:
         model: str | None = None,
     ) -> Response:
         def work() -> list[schemas.Word]:
-            found = served.reading(model).words(label, positive=positive, negative=negative, word=word, top=top)
+            own, for_, than = served.named([label, positive, negative])
+            found = served.reading(model).words(own, positive=for_, negative=than, word=word, top=top)
             return [{"word": item.text, "weight": item.weight, "counts": item.counts} for item in found]
 
         return answer(schemas.Words(words=await call_of(request).room.readers.run(work)))

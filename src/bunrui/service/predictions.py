@@ -33,6 +33,7 @@ from bunrui.classifier import AnyClassifier
 from bunrui.documents.spreadsheet import SheetWriter, as_strings, to_json
 from bunrui.documents.validation import STRING, each_once
 from bunrui.engines.stream import rank, slices, texts_of
+from bunrui.labels import plain
 from bunrui.phrases import excerpt
 from bunrui.service import schemas
 from bunrui.service.errors import Problem
@@ -72,7 +73,7 @@ class Answers:
 
     Attributes
     ----------
-    labels : list of str
+    labels : list of labels
         In the order in which they were met.
     best : array of int32, (n_docs,)
         The label of each document; the likeliest one where it may have several.
@@ -88,10 +89,10 @@ class Answers:
         self._keys: dict[str, None] = {}
         self._has_others = False
         os.mkdir(self._place)
-        self.labels: list[str] = []
+        self.labels: list[Any] = []
         self.best: Integers = np.empty(0, np.int32)
         self.shares: Floats = np.empty(0, np.float64)
-        self._given: dict[int, list[str]] = {}
+        self._given: dict[int, list[Any]] = {}
         self._before: dict[int, tuple[int, float]] = {}
         self._found: tuple[Any, npt.NDArray[np.int64]] | None = None
         self._ends: npt.NDArray[np.int64] = np.empty(0, np.int64)
@@ -113,7 +114,7 @@ class Answers:
 
     def predict(self, classifier: AnyClassifier, messages: Generator[Any], job: Job, files: Files) -> dict[str, Any]:
         """Predict the documents that another process reads; what the job says at its end."""
-        numbers: dict[str, int] = {}
+        numbers: dict[Any, int] = {}
         best: list[Integers] = []
         shares: list[Floats] = []
         ends: list[int] = []
@@ -182,11 +183,11 @@ class Answers:
         self._has_others = self._has_others or len(self._keys) > most
         self._keys = dict.fromkeys(islice(self._keys, most))
 
-    def _answer(self, classifier: AnyClassifier, texts: Any, numbers: dict[str, int]) -> tuple[Integers, Floats, Any]:
+    def _answer(self, classifier: AnyClassifier, texts: Any, numbers: dict[Any, int]) -> tuple[Integers, Floats, Any]:
         """The labels of some texts, the shares, and the sets of labels where there may be several."""
 
         def number(classes: list[Any]) -> Integers:
-            return np.array([numbers.setdefault(str(name), len(numbers)) for name in classes], np.int32)
+            return np.array([numbers.setdefault(plain(name), len(numbers)) for name in classes], np.int32)
 
         is_blank = are_blank(texts)
         if not self.is_several:
@@ -209,8 +210,8 @@ class Answers:
         best = np.where(is_blank, -1, own[odds.argmax(axis=1)]).astype(np.int32)
         return best, np.where(is_blank, np.nan, sure), pa.record_batch(sets)
 
-    def _count_sets(self) -> Counter[str]:
-        counts: Counter[str] = Counter()
+    def _count_sets(self) -> Counter[Any]:
+        counts: Counter[Any] = Counter()
         for batch in _batches(self._path("sets.arrow")):
             for value in pc.value_counts(batch["labels"].flatten()).to_pylist():
                 counts[self.labels[value["values"]]] += value["counts"]
@@ -218,7 +219,7 @@ class Answers:
 
     # Reading them
 
-    def page(self, order: Order, label: str | None, find: str, offset: int, limit: int) -> schemas.PredictedRows:
+    def page(self, order: Order, label: Any, find: str, offset: int, limit: int) -> schemas.PredictedRows:
         """Some rows of those that have a label, and a text with some words."""
         with self.folder.in_use(), self._lock:
             rows = self._select(order, label, find)
@@ -231,7 +232,7 @@ class Answers:
         with self.folder.in_use(), self._lock:
             return self._rows([row], longest=None)[0]
 
-    def correct(self, row: int, labels: list[str] | None) -> schemas.PredictedRow:
+    def correct(self, row: int, labels: list[Any] | None) -> schemas.PredictedRow:
         """Give a row other labels; None for those that were predicted."""
         if labels is not None and len(labels) != 1 and not self.is_several:
             raise Problem("invalid", f"labels: a document of this classifier has one label, and not {len(labels)}")
@@ -249,7 +250,7 @@ class Answers:
             for row, labels in given.items():
                 self.correct(row, labels)
 
-    def _give(self, row: int, labels: list[str] | None) -> None:
+    def _give(self, row: int, labels: list[Any] | None) -> None:
         if labels is None:
             self._given.pop(row, None)
             if row in self._before:
@@ -264,7 +265,7 @@ class Answers:
             self.best[row] = self.labels.index(labels[0])
         self.shares[row] = 1
 
-    def _select(self, order: Order, label: str | None, find: str) -> npt.NDArray[np.int64]:
+    def _select(self, order: Order, label: Any, find: str) -> npt.NDArray[np.int64]:
         key = order, label, find
         if self._found is not None and self._found[0] == key:
             return self._found[1]
@@ -281,7 +282,7 @@ class Answers:
         self._found = key, rows
         return rows
 
-    def _with_label(self, label: str) -> npt.NDArray[np.int64]:
+    def _with_label(self, label: Any) -> npt.NDArray[np.int64]:
         if label not in self.labels:
             return np.empty(0, np.int64)
         number = self.labels.index(label)
@@ -354,7 +355,7 @@ class Answers:
                 if whole_sets is None:
                     names += ["label", "probability"]
                     is_blank = best[start:end] < 0
-                    values.append(pa.array(labels, STRING).take(pa.array(best[start:end], mask=is_blank)))
+                    values.append(pa.array(labels).take(pa.array(best[start:end], mask=is_blank)))
                     values.append(pa.array(shares[start:end], mask=is_blank))
                 else:
                     names += ["labels", "probabilities"]
@@ -421,13 +422,13 @@ def _is_json(batch: pa.RecordBatch) -> bool:
     return "row" in batch.schema.names and pa.types.is_string(batch["row"].type)
 
 
-def _set_columns(sets: pa.RecordBatch, start: int, names: list[str], given: dict[int, list[str]]) -> list[Any]:
+def _set_columns(sets: pa.RecordBatch, start: int, names: list[Any], given: dict[int, list[Any]]) -> list[Any]:
     labels = [[names[number] for number in row] for row in sets["labels"].to_pylist()]
     shares = sets["shares"].to_pylist()
     for row, own in given.items():
         if start <= row < start + len(labels):
             labels[row - start], shares[row - start] = own, [1.0] * len(own)
-    return [pa.array(labels, pa.list_(STRING)), pa.array(shares, pa.list_(pa.float64()))]
+    return [pa.array(labels, pa.list_(pa.array(names).type)), pa.array(shares, pa.list_(pa.float64()))]
 
 
 def _columns(batch: pa.RecordBatch, keys: dict[str, None], has_others: bool) -> list[tuple[str, pa.Array]]:
@@ -639,7 +640,7 @@ def add_predictions(app: FastAPI, service: Service) -> None:
         answers = known_answers(id)
         if row is not None:
             return await run(request, lambda: {"rows": [answers.row(row)], "total": 1})
-        return await run(request, answers.page, order, label, find, offset, limit)
+        return await run(request, answers.page, order, served.named([label])[0], find, offset, limit)
 
     @app.post(
         "/v1/predictions/{id}",
@@ -649,7 +650,8 @@ def add_predictions(app: FastAPI, service: Service) -> None:
         answers = known_answers(id)
         body = await service.body(schemas.Correct, request)
 
-        return await run(request, answers.correct, body.row, body.labels)
+        labels = None if body.labels is None else served.named(body.labels)
+        return await run(request, answers.correct, body.row, labels)
 
     @app.get("/v1/downloads/{id}", **describe("The predicted file, with all of its columns", _MEDIA.values(), 404, 422))
     async def fetch(id: str, format: Literal["csv", "xlsx", "parquet"] = "csv") -> Response:

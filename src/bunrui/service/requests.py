@@ -13,6 +13,7 @@ compression, no dictionary of texts, no views of labels.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -34,7 +35,13 @@ T = TypeVar("T", bound=BaseModel)
 _MOST_ERRORS = 5
 _STRINGS = pa.list_(pa.large_string())
 _COLUMNS = {"text": "texts", "label": "labels", "id": "ids"}
-_OTHER_TYPES = {"labels": pa.list_(_STRINGS), "to": _STRINGS}  # if the first does not fit
+_LABELS = (pa.large_string(), pa.int64(), pa.bool_())
+_OTHER_TYPES = {  # if the first does not fit
+    "labels": [*map(pa.list_, map(pa.list_, _LABELS)), *map(pa.list_, _LABELS[1:])],
+    "to": [*map(pa.list_, _LABELS), *_LABELS[1:]],
+    "label": [*_LABELS[1:]],
+    "against": [*_LABELS[1:]],
+}
 _NAMES = ("ids", "digests", "kept")
 _LISTS = ("texts", "labels", *_NAMES)
 _MAY_BE_EMPTY = ("kept",)
@@ -140,16 +147,18 @@ def _with_columns(kind: type[T], options: dict[str, Any], columns: dict[str, Any
 
 def _read_large(kind: type[T], body: Body, limits: Limits) -> T:
     _check_quotes(body, limits)
-    types = _TYPES.copy()
+    types, others, first = _TYPES.copy(), {name: iter(kinds) for name, kinds in _OTHER_TYPES.items()}, None
     while True:
         try:
             row = _parsed(kind, body, types)
             break
         except pa.ArrowInvalid as error:
-            other = next((name for name in _OTHER_TYPES if f"Column(/body/{name}" in str(error)), None)
-            if other is None or types.get(other) == _OTHER_TYPES[other]:
-                raise Problem("invalid", f"the JSON is not what was expected: {error}") from None
-            types[other] = _OTHER_TYPES[other]
+            first = first or error
+            wrong = next((name for name in _OTHER_TYPES if re.search(rf"Column\(/body/{name}[/)]", str(error))), None)
+            other = None if wrong is None else next(others[wrong], None)
+            if wrong is None or other is None:
+                raise Problem("invalid", f"the JSON is not what was expected: {first}") from None
+            types[wrong] = other
     columns, options = {}, {}
     for name, values in zip(row.type.names, row.flatten(), strict=True):
         if values.null_count:
@@ -285,9 +294,10 @@ def _is_string(kind: pa.DataType) -> bool:
 
 
 def _is_labels(kind: pa.DataType) -> bool:
-    """Whether it is a dictionary of strings, which nobody unpacks, or lists of strings, which do not overlap."""
-    is_several = pa.types.is_dictionary(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind)
-    return bool(is_several and _is_string(kind.value_type))
+    """Whether it is labels, a dictionary of them, which nobody unpacks, or lists of them, which do not overlap."""
+    if pa.types.is_dictionary(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        kind = kind.value_type
+    return bool(_is_string(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind))
 
 
 def _view_bytes(views: pa.Array) -> int:

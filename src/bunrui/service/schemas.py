@@ -23,8 +23,15 @@ OPTIONS: dict[str, dict[str, Any]] = {"model": {"type": "string"}, "top": {"type
 """Members of bodies that stand in the address where the body is an Arrow stream."""
 
 Texts = Annotated[list[str], Field(fail_fast=True, min_length=1, description="The documents.")]
+Label = Annotated[
+    str | int | bool,
+    Field(
+        description='All labels of a file have one type. Where that is not string, a string may stand for one: "10", '
+        '"true".'
+    ),
+]
 OfTexts = Annotated[
-    list[str] | list[list[str]],
+    list[Label] | list[list[Label]],
     Field(description="The label of each text; or the labels of each text, as lists."),
 ]
 Ids = Annotated[
@@ -65,8 +72,8 @@ class Explain(Body):
     """A document to be explained."""
 
     text: Annotated[str, Field(max_length=100_000, description="The document.")]
-    label: Annotated[str | None, Field(description="Explain this label, not the predicted one.")] = None
-    against: Annotated[str | None, Field(description="Hold it against this one, not the next best.")] = None
+    label: Annotated[Label | None, Field(description="Explain this label, not the predicted one.")] = None
+    against: Annotated[Label | None, Field(description="Hold it against this one, not the next best.")] = None
     model: Model = None
     html: Annotated[bool, Field(description="Also draw it, for a page.")] = False
 
@@ -118,7 +125,7 @@ class Relabel(_Chosen):
     """Documents that were learned, and what they are in truth."""
 
     to: Annotated[
-        str | list[str],
+        Label | list[Label],
         Field(
             description="Their label from now on, or their labels. Documents that have several take a list only: one "
             "label would replace them all (409)."
@@ -153,7 +160,7 @@ class Answer(Body):
 
     digest: Annotated[str, Field(description="Of the document.")]
     labels: Annotated[
-        list[str] | None, Field(min_length=1, max_length=1000, description="Its labels; null to skip the document.")
+        list[Label] | None, Field(min_length=1, max_length=1000, description="Its labels; null to skip the document.")
     ]
     client: Annotated[Client | None, Field(description="Who answers, and may undo it; else who was given it.")] = None
 
@@ -206,7 +213,7 @@ class Compare(Body):
 
 
 class Share(TypedDict):
-    label: str
+    label: Label
     probability: float
 
 
@@ -220,7 +227,9 @@ class Sets(TypedDict):
     """In the order of the texts."""
 
     sets: NotRequired[
-        Annotated[list[list[str]] | None, Field(description="With several: the labels of each text, the surest first.")]
+        Annotated[
+            list[list[Label]] | None, Field(description="With several: the labels of each text, the surest first.")
+        ]
     ]
     top: NotRequired[
         Annotated[
@@ -233,7 +242,7 @@ class Sets(TypedDict):
 class Predicted(Sets):
     """In the order of the texts."""
 
-    labels: list[str]
+    labels: list[Label]
     probabilities: Annotated[list[float], Field(description="P(label | text) of these labels.")]
 
 
@@ -250,8 +259,8 @@ class Contribution(TypedDict):
 class Explained(TypedDict):
     """`bias`, the values of `contributions` and `rest` add up to `score` less `against_score`."""
 
-    label: str
-    against: str | None
+    label: Label
+    against: Label | None
     probabilities: dict[str, float]
     score: float
     against_score: float | None
@@ -290,7 +299,7 @@ class Undone(TypedDict):
 
 
 class LabelCount(TypedDict):
-    label: str
+    label: Label
     documents: int
 
 
@@ -316,7 +325,8 @@ class Info(TypedDict):
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
 
     documents: int
-    labels: dict[str, int]
+    labels: Annotated[dict[str, int], Field(description="Documents by label; keys of JSON are strings,")]
+    label_type: Annotated[Literal["str", "int", "bool"] | None, Field(description="… and the labels are of this type.")]
     features: int
     model: str
     choice: Annotated[dict[str, Any] | None, Field(description="The model that auto stands for, and why.")]
@@ -348,7 +358,7 @@ class Log(TypedDict):
 class Document(TypedDict):
     place: Annotated[str, Field(description="Where it stands: a page that begins here has it first.")]
     digest: str
-    labels: list[str]
+    labels: list[Label]
     time: Annotated[str, Field(description="When it was learned first.")]
     id: str | None
     source: str | None
@@ -400,7 +410,7 @@ class PredictedRow(TypedDict):
     row: Annotated[int, Field(description="Its place among the documents, from 0 up.")]
     line: Annotated[int | None, Field(description="Its line, or its row, in the file.")]
     text: Annotated[str, Field(description="The beginning of the text; all of it where one row is asked for.")]
-    labels: Annotated[list[str], Field(description="One; any number where documents have several labels.")]
+    labels: Annotated[list[Label], Field(description="One; any number where documents have several labels.")]
     probabilities: list[float]
     corrected: Annotated[bool, Field(description="Whether somebody gave it these labels.")]
 
@@ -416,7 +426,7 @@ class Correct(Body):
     """The labels of a predicted row, as they should be; null takes them back."""
 
     row: Annotated[int, Field(ge=0)]
-    labels: Annotated[list[str] | None, Field(max_length=1000)] = None
+    labels: Annotated[list[Label] | None, Field(max_length=1000)] = None
 
 
 class Taught(TypedDict):
@@ -428,7 +438,7 @@ class Taught(TypedDict):
     left: int
     skipped: int
     blank: Annotated[int, Field(description="Documents without text, which are left out.")]
-    labels: Annotated[list[str], Field(description="In the order of keys.")]
+    labels: Annotated[list[Label], Field(description="In the order of keys.")]
 
 
 class Question(TypedDict):
@@ -436,7 +446,7 @@ class Question(TypedDict):
     text: str
     cut: Annotated[int, Field(description="Characters after that, which are not shown.")]
     random: Annotated[bool, Field(description="Whether it was drawn at random, to estimate the accuracy.")]
-    guess: Annotated[str | None, Field(description="What the classifier thinks; null before it knows two labels.")]
+    guess: Annotated[Label | None, Field(description="What the classifier thinks; null before it knows two labels.")]
     probability: float
 
 
@@ -450,7 +460,7 @@ class Answered(TypedDict):
     """The answer is in the file."""
 
     learned: Annotated[bool, Field(description="False if it was skipped, or somebody was quicker.")]
-    labels: Annotated[list[str], Field(description="Those that the document has now.")]
+    labels: Annotated[list[Label], Field(description="Those that the document has now.")]
     transaction: int | None
     changed: int
     answers: int
@@ -602,6 +612,7 @@ _EXAMPLES: dict[type, Any] = {
     Info: {
         "documents": 4,
         "labels": {"ham": 2, "spam": 2},
+        "label_type": "str",
         "features": 30,
         "model": "auto",
         "choice": {"line": "binary-complement: 4 documents are too few to tell"},

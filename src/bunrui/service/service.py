@@ -16,8 +16,10 @@ from pydantic import BaseModel
 from bunrui import __version__, store
 from bunrui.calibration import Calibration
 from bunrui.classifier import AnyClassifier, TextClassifier
+from bunrui.counts import Label
 from bunrui.engines.stream import texts_of
 from bunrui.errors import BunruiError
+from bunrui.labels import given_labels
 from bunrui.models import AUTO, MODELS, TRAINED
 from bunrui.selection.calibrate import check_reads_no_pool
 from bunrui.service import Settings, requests, schemas
@@ -110,10 +112,14 @@ class Served:
         if known is None or known[0] != version:  # else what takes the time had been done before
             self._answered[id(classifier)] = version, seconds
 
-    def labels(self) -> dict[str, int]:
+    def labels(self) -> dict[Label, int]:
         """Documents by label, sorted."""
         with self.classifier.memory.lock.read():
             return {label: n_docs for label, (n_docs, _, _) in self.classifier.counts.class_totals().items()}
+
+    def named(self, labels: Any) -> Any:
+        """The labels of a request in the type that those of the file have: a page knows strings alone."""
+        return given_labels(labels, self.classifier.label_type)
 
     # On the one thread that writes
 
@@ -163,7 +169,7 @@ class Served:
         """Learn documents; they are in the file when this returns."""
         self._follow()
         with self.classifier.learning() as session:
-            session.add(body.texts, body.labels, ids=body.ids)
+            session.add(body.texts, self.named(body.labels), ids=body.ids)
         return {**self._changed(session.n_docs), "duplicates": session.n_duplicates}
 
     def learn_batches(self, batches: Iterable[Any], is_done: Callable[[int], None]) -> schemas.Changed:
@@ -179,7 +185,7 @@ class Served:
         """Take documents back."""
         self._follow()
         if body.texts is not None:
-            self.classifier.unlearn(body.texts, body.labels)
+            self.classifier.unlearn(body.texts, self.named(body.labels))
             return self._changed(len(body.texts))
         self._catch_up()
         before = self.classifier.counts.n_docs
@@ -207,7 +213,8 @@ class Served:
     def relabel(self, body: schemas.Relabel) -> schemas.Changed:
         """Give documents other labels."""
         self._follow()
-        n_docs = self.classifier.relabel(body.to, texts=body.texts, ids=body.ids, digests=body.digests)
+        to = self.named([body.to])[0]
+        n_docs = self.classifier.relabel(to, texts=body.texts, ids=body.ids, digests=body.digests)
         return self._changed(n_docs)
 
     def undo(self, body: schemas.Undo) -> schemas.Undone:

@@ -18,6 +18,7 @@ from bunrui.classifier import AnyClassifier, TextClassifier, labels_above, thres
 from bunrui.evaluation import Corpus, Evaluation, leave_one_out, measure_labels
 from bunrui.evaluation import result as evaluated
 from bunrui.evaluation.loo import cut_odds, kept_documents, own_documents
+from bunrui.labels import as_list, plain
 from bunrui.models import MODELS
 from bunrui.phrases import excerpt, readable
 from bunrui.service.jobs import Job
@@ -76,7 +77,7 @@ def mistake_members(evaluation: Evaluation, documents: list[Document]) -> dict[s
 def tells_sets(clf: AnyClassifier, true: list[Any]) -> bool:
     """Whether some documents have several labels, and the model can hold each label against the rest."""
     model = clf.effective_options["model"]
-    has_sets = any(not isinstance(labels, str) and len(labels) > 1 for labels in true)
+    has_sets = any(len(as_list(labels)) > 1 for labels in true)
     return has_sets and model in MODELS and MODELS[model].takes_label_sets
 
 
@@ -90,9 +91,9 @@ def report_of(evaluation: Evaluation, texts: list[Any], classifier: AnyClassifie
     )
 
 
-def set_members(true: list[Any], classes: list[str], odds: Any, thresholds: dict[str, float]) -> dict[str, Any]:
+def set_members(true: list[Any], classes: list[Any], odds: Any, thresholds: dict[Any, float]) -> dict[str, Any]:
     """How well sets of labels are predicted: by log-odds above 0, and above the best threshold of each label."""
-    sets = [{labels} if isinstance(labels, str) else set(labels) for labels in true]
+    sets = [set(as_list(labels)) for labels in true]
     found = {
         name: measure_labels(sets, labels_above(classes, odds, thresholds_of(classes, cut)), labels=classes)
         for name, cut in (("plain", 0.0), ("best", thresholds))
@@ -120,11 +121,11 @@ def evaluation_members(evaluation: Evaluation, *, html: bool = False) -> dict[st
 
 def _mistakes(evaluation: Evaluation, documents: list[Document]) -> list[dict[str, Any]]:
     """The surest first; so many of each pair of labels."""
-    of_pair: Counter[tuple[str, str]] = Counter()
+    of_pair: Counter[tuple[Any, Any]] = Counter()
     shown = []
     for mistake in sorted(evaluated.find_mistakes(evaluation), key=lambda one: (-one.confidence, one.row)):
         document = documents[mistake.row]
-        pair = document.labels[0], str(mistake.predicted)
+        pair = document.labels[0], plain(mistake.predicted)
         of_pair[pair] += 1
         if of_pair[pair] <= _MOST_OF_A_PAIR:
             shown.append(

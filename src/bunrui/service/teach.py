@@ -27,9 +27,10 @@ import pyarrow as pa
 from fastapi import FastAPI, Query, Request, Response
 from starlette.background import BackgroundTask
 
-from bunrui.engines.labelgroups import check_new
+from bunrui.engines.labelgroups import check_new, label_sets
 from bunrui.errors import BunruiError
 from bunrui.evaluation.crossvalidation import CurvePoint
+from bunrui.labels import given_labels, plain, type_of
 from bunrui.selection import Question, Queue, queue
 from bunrui.service import schemas
 from bunrui.service.errors import Problem
@@ -77,7 +78,7 @@ class Teaching:
 
     # On the one thread that writes
 
-    def begin(self, name: str, labels: Sequence[str], texts: pa.Array) -> schemas.Taught:
+    def begin(self, name: str, labels: Sequence[Any], texts: pa.Array) -> schemas.Taught:
         """Take other documents, and keep them beside the classifier."""
         table = pa.table({"text": texts}).replace_schema_metadata({"name": name, "labels": json.dumps(list(labels))})
         try:
@@ -109,6 +110,7 @@ class Teaching:
                 table = reader.read_all()
             about, texts = table.schema.metadata or {}, table["text"].combine_chunks()
             name, labels = about[b"name"].decode(), json.loads(about[b"labels"])
+            labels = given_labels(labels, self._served.classifier.label_type)
             check_new(labels)
         except (pa.ArrowException, OSError, ValueError, KeyError, BunruiError) as error:
             name = os.path.basename(self._path)
@@ -118,7 +120,7 @@ class Teaching:
         self._replace(opened, name, labels)
         return opened
 
-    def _replace(self, asked: Queue | None, name: str, labels: list[str]) -> None:
+    def _replace(self, asked: Queue | None, name: str, labels: list[Any]) -> None:
         with self._lock:
             self._queue, self._name, self._labels = asked, name, labels
             for questions in (self._ready, self._out, self._learned):
@@ -160,7 +162,9 @@ class Teaching:
         if body.labels is None:
             asked.skip(question)
         else:
-            labels = list(dict.fromkeys(body.labels))
+            # Before the first label of the file, those that were named for keys say which type is meant.
+            kind = self._served.classifier.label_type or type_of(self._labels)
+            labels = list(dict.fromkeys(given_labels(body.labels, kind)))
             check_new(labels)
             is_learned = asked.answer(question, labels if len(labels) > 1 else labels[0])
             self._labels += [label for label in labels if is_learned and label not in self._labels]
@@ -327,7 +331,7 @@ def _as_dict(question: Question) -> schemas.Question:
         "text": question.text[:_CHARACTERS],
         "cut": max(0, len(question.text) - _CHARACTERS),
         "random": question.is_random,
-        "guess": None if question.guess is None else str(question.guess),
+        "guess": None if question.guess is None else plain(question.guess),
         "probability": question.probability,
     }
 
@@ -383,7 +387,7 @@ def add_teach(app: FastAPI, service: Service) -> None:
         skip_bad: SkipBad = False,
         header: Header = True,
     ) -> Response:
-        names = _names(labels)
+        names = _names(labels, service.served.classifier.label_type)
         intake = Intake(service, request, name, file, encoding, header)
 
         def work(job: Job) -> dict[str, Any]:
@@ -446,12 +450,13 @@ def add_teach(app: FastAPI, service: Service) -> None:
         return answer(await call_of(request).room.readers.run(teaching.progress, asked, wish))
 
 
-def _names(given: str) -> list[str]:
+def _names(given: str, kind: type | None) -> list[Any]:
     try:
         names = json.loads(given)
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        if not isinstance(names, list) or not all(isinstance(name, (str, int)) for name in names):
             raise ValueError
-        check_new(names)
+        names = given_labels(names, kind)
+        check_new(label_sets(names, len(names), {}).labels)
     except (ValueError, RecursionError):
         raise Problem("invalid", 'labels: this should be a JSON list of names, such as ["spam", "ham"]') from None
     return list(dict.fromkeys(names))

@@ -18,6 +18,7 @@ from bunrui.documents.formats import find_format
 from bunrui.documents.sources import Progress, Source, Stream
 from bunrui.documents.tabular import TABLES
 from bunrui.errors import DataError
+from bunrui.labels import TYPES
 from bunrui.phrases import excerpt
 from bunrui.service.errors import Problem, spell_in_json
 from bunrui.service.jobs import Job
@@ -126,11 +127,17 @@ class Upload:
         }
 
     def batches(
-        self, text: str | None, label: str | None, *, skip_bad: bool, labelled: bool = True
+        self,
+        text: str | None,
+        label: str | None,
+        *,
+        skip_bad: bool,
+        labelled: bool = True,
+        label_type: type | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """Batches of its documents."""
         self._check_growth()
-        reader = self._reader(text, label, skip_bad=skip_bad, labelled=labelled)
+        reader = self._reader(text, label, skip_bad=skip_bad, labelled=labelled, label_type=label_type)
         yield from self._limited(reader.batches(self._progress()))
 
     def rows(self, text: str | None, *, skip_bad: bool) -> Iterator[tuple[pa.RecordBatch, Progress]]:
@@ -313,11 +320,13 @@ def batches_apart(
     label: str | None,
     skip_bad: bool,
     labelled: bool = True,
+    label_type: str | None = None,
 ) -> None:
-    """Send what `Upload.batches` gives."""
+    """Send what `Upload.batches` gives; a type has its name."""
     upload = Upload(*about)
     with upload.within_memory():
-        for batch in upload.batches(text, label, skip_bad=skip_bad, labelled=labelled):
+        kind = None if label_type is None else TYPES[label_type]
+        for batch in upload.batches(text, label, skip_bad=skip_bad, labelled=labelled, label_type=kind):
             send(batch)
 
 

@@ -17,6 +17,7 @@ from bunrui.counts import Counts
 from bunrui.engines.partitions import Spill
 from bunrui.errors import Option, OptionError, StoreError
 from bunrui.kernel.slices import n_threads
+from bunrui.labels import type_of
 from bunrui.models import AUTO
 from bunrui.store.classifier import Path, check_new_options
 from bunrui.store.codec import Part, pack_part
@@ -124,6 +125,11 @@ class Bounded:
             session.finish()
             transaction.finish()
         self.learned, self.n_features, self.n_runs = spill.head, total.n_features, spill.n_runs
+
+    @property
+    def label_type(self) -> type | None:
+        """The type of the labels of the file; None before the first."""
+        return type_of(self._store.labels())
 
     def slim(self, name: str, min_df: int) -> int:
         """Write a copy that keeps nothing but counts, without the words of fewer than `min_df` documents."""

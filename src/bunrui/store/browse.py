@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from bunrui.counts import Label
 from bunrui.errors import OptionError, StoreError
+from bunrui.labels import is_known
 from bunrui.phrases import readable
 from bunrui.store.lifecycle import Document, Selection, all_of, by_labels, by_time, documents_in, microseconds
 from bunrui.store.log import Heading
@@ -73,7 +75,7 @@ class Search(NamedTuple):
     ----------
     contains : str or None
         Words of the text; capital or small, and wide or narrow letters are the same.
-    label : str or None
+    label : str, int, bool or None
     since, before : datetime or None
         When it was learned first; without a zone, local time.
     change : int or None
@@ -81,7 +83,7 @@ class Search(NamedTuple):
     """
 
     contains: str | None = None
-    label: str | None = None
+    label: Label | None = None
     since: datetime | None = None
     before: datetime | None = None
     change: int | None = None
@@ -132,11 +134,11 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-def _choice(names: list[str], search: Search) -> Selection | None:
+def _choice(names: list[Label], search: Search) -> Selection | None:
     """The part of a search that needs no texts; None where no document can fit."""
     choices = [by_time(search.before, search.since)]
     if search.label is not None:
-        if search.label not in names:
+        if not is_known(search.label, names):
             return None
         choices.append(by_labels(names.index(search.label)))
     return all_of(*choices)

@@ -14,8 +14,10 @@ from bunrui.analysis import Analyzer
 from bunrui.calibration import Calibration
 from bunrui.choice import Choice
 from bunrui.classifier import OPTIONS, AnyClassifier, Labels, TextClassifier, Texts, check_names, complete_options
-from bunrui.counts import Counts
+from bunrui.counts import Counts, Label
+from bunrui.engines.labelgroups import check_new
 from bunrui.errors import BunruiError, Option, OptionError, StoreError, check_whole
+from bunrui.labels import as_list, is_label, type_of
 from bunrui.memory import Digests, Memory, document_digests
 from bunrui.models import AUTO, TRAINED
 from bunrui.models.kinds import is_kept
@@ -44,10 +46,10 @@ from bunrui.store.options import (
     hashing_of,
     new_store,
     options_of,
+    settings_of,
     summary_of,
     write_slim,
 )
-from bunrui.store.schema import FORMAT
 from bunrui.store.sessions import Learning, Sum, Unlearning
 from bunrui.store.store import KEEPS, Store
 from bunrui.store.transaction import Entry, History, Transaction
@@ -222,7 +224,7 @@ class StoredClassifier(AnyClassifier):
 
     def relabel(
         self,
-        labels: str | Sequence[str],
+        labels: Label | Sequence[Label],
         *,
         texts: Texts | None = None,
         ids: Sequence[str] | None = None,
@@ -233,8 +235,8 @@ class StoredClassifier(AnyClassifier):
         They are given by their texts, ids or digests; by texts also where the file keeps digests only.  A text that was
         learned twice changes both times.
 
-        Several labels of a document are replaced by a list such as `["ham"]`; a string raises `LabelSetError` then:
-        who gives one label may not know that there are others to lose.
+        Several labels of a document are replaced by a list such as `["ham"]`; a label without a list raises
+        `LabelSetError` then: who gives one label may not know that there are others to lose.
         """
         if texts is not None and hasattr(texts, "to_pylist"):
             texts = texts.to_pylist()
@@ -243,14 +245,14 @@ class StoredClassifier(AnyClassifier):
         if texts is not None and self.keep != "text":
             known = {digest.tobytes(): text for digest, text in zip(document_digests(texts), texts, strict=True)}
         self._need_log()
-        names = [labels] if isinstance(labels, (str, int)) else list(labels)
-        lifecycle.check_labels(names)
-        new_labels = lifecycle.one_for_one(labels) if isinstance(labels, str) else lambda _: names
+        names = lifecycle.check_labels(as_list(labels))
+        check_new(names)
+        new_labels = lifecycle.one_for_one(names[0]) if is_label(labels) else lambda _: names
         with self._file.writing("relabel", labels=names) as transaction:
             lifecycle.change(self._file, self, transaction, choice, new_labels, known)
         return transaction.n_docs
 
-    def relabel_each(self, changes: Iterable[tuple[str, Sequence[str], Sequence[str]]]) -> int:
+    def relabel_each(self, changes: Iterable[tuple[str, Sequence[Label], Sequence[Label]]]) -> int:
         """Give documents other labels, each its own, all or none; how many have changed.
 
         A change is the digest of a document, the labels that it has, and those that it gets.
@@ -280,15 +282,15 @@ class StoredClassifier(AnyClassifier):
                 "texts and labels, or learn into a file that keeps texts"
             )
 
-    def rename_label(self, label: str, name: str) -> int:
+    def rename_label(self, label: Label, name: Label) -> int:
         """Give a label another name; how many documents have it."""
         return lifecycle.rename_label(self._file, label, name)
 
-    def drop_label(self, label: str) -> int:
+    def drop_label(self, label: Label) -> int:
         """Take a label from all documents, and unlearn those that have no other; how many had it."""
         return lifecycle.drop_label(self._file, self, label)
 
-    def move_label(self, label: str, to: str) -> int:
+    def move_label(self, label: Label, to: Label) -> int:
         """Give all documents of a label another one in its place; how many had it."""
         return lifecycle.move_label(self._file, self, label, to)
 
@@ -456,7 +458,7 @@ class StoredClassifier(AnyClassifier):
         self,
         contains: str | None = None,
         *,
-        label: str | None = None,
+        label: Label | None = None,
         since: datetime | None = None,
         before: datetime | None = None,
         change: int | None = None,
@@ -469,7 +471,7 @@ class StoredClassifier(AnyClassifier):
         ----------
         contains : str, optional
             A part of the text; capital or small, and wide or narrow letters are the same.
-        label : str, optional
+        label : str, int or bool, optional
         since, before : datetime, optional
             When it was learned first; without a zone, local time.
         change : int, optional
@@ -507,7 +509,7 @@ class StoredClassifier(AnyClassifier):
         with closing(store), store.reading():
             yield store
 
-    def labels_of(self, digests: Digests) -> dict[bytes, list[str]]:
+    def labels_of(self, digests: Digests) -> dict[bytes, list[Label]]:
         """The labels of those documents that are learned, by digest, in the order in which they were learned."""
         self._need_log()
         with self._file.use():
@@ -556,7 +558,9 @@ class StoredClassifier(AnyClassifier):
         if self.keep == "text" or not self._file.is_trained(checked.get_params()):
             check_keeps(checked.model, self.keep, self.path)
         has_changed = checked.settings != self.settings
-        self._file.configure(checked.settings | ({"choice": None, "pool_weight": None} if has_changed else {}))
+        self._file.configure(
+            settings_of(checked.settings) | ({"choice": None, "pool_weight": None} if has_changed else {})
+        )
         self._classifier.set_params(**checked.get_params())
         with self._file.use():
             self._classifier.take_on(*Chosen.of(self._file.store))
@@ -614,7 +618,7 @@ class StoredClassifier(AnyClassifier):
         """What is in the file, for people and as JSON."""
         store = self._file.store
         with self._file.use():
-            history = History(store)
+            history, n_format = History(store), store.format()
             n_changes, changed, counted = store.state().tx, history.changed(), history.with_engine()
             n_changed = 0 if self.calibration is None else self._file.n_changed(self.calibration.tx)
         # Before the lock: both ask for it, and who waits to learn keeps all out, also one that reads and asks again.
@@ -623,9 +627,11 @@ class StoredClassifier(AnyClassifier):
         with self.memory.lock.read():
             counts = self.counts
             labels = {label: n for label, (n, _, _) in counts.class_totals().items()}
+            kind = type_of(labels)
             return {
                 "documents": counts.n_docs,
                 "labels": labels,
+                "label_type": None if kind is None else kind.__name__,
                 "features": counts.n_features,
                 "hashing": hashing_of(self, counts.n_features),
                 **self.effective_settings,
@@ -647,7 +653,7 @@ class StoredClassifier(AnyClassifier):
                 },
                 "created": store.created,
                 "changed": changed or store.created,
-                "format": FORMAT,
+                "format": n_format,
             }
 
     def copy(self, path: Path) -> None:

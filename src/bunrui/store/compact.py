@@ -9,6 +9,7 @@ import numpy as np
 
 from bunrui.counts import Counts
 from bunrui.errors import StoreError
+from bunrui.labels import text_of
 from bunrui.store import schema
 from bunrui.store.blocks import BLOCK_BYTES, BLOCK_DOCS, Block, Row
 from bunrui.store.codec import HEAD_SIZE, size_of
@@ -16,7 +17,7 @@ from bunrui.store.pool import insert as insert_unlabelled
 from bunrui.store.pool import what_is_left
 from bunrui.store.schema import seal
 from bunrui.store.store import Store
-from bunrui.store.transaction import SIGNED, History, insert_block, insert_counts, insert_removals
+from bunrui.store.transaction import NAMED, SIGNED, History, insert_block, insert_counts, insert_removals
 from bunrui.store.trouble import explain_errors
 
 # How full blocks are when they are joined on the way: to change one document, all of its block is read, which takes
@@ -37,7 +38,7 @@ def compact(store: Store, counts: Counts) -> None:
         _rewrite_unlabelled(store, tx)
         db.execute("DELETE FROM removals")
         db.execute("DELETE FROM labels")
-        rows = [(label, name, tx) for label, name in enumerate(live)]
+        rows = [(label, text_of(name), tx) for label, name in enumerate(live)]
         db.executemany("INSERT INTO labels (label, name, tx) VALUES (?, ?, ?)", rows)
         seal(db, "labels")
         db.execute("DELETE FROM cells")
@@ -52,7 +53,11 @@ def compact(store: Store, counts: Counts) -> None:
 def _clear_notes(store: Store) -> None:
     """Keep numbers and authors; forget names of labels and sources, which may be all that was left of a document."""
     for entry in History(store).entries():
-        kept = {name: value for name, value in entry.note.items() if isinstance(value, (int, float)) or name in SIGNED}
+        kept = {
+            name: value
+            for name, value in entry.note.items()
+            if (isinstance(value, (int, float)) and name not in NAMED) or name in SIGNED
+        }
         note = json.dumps(kept, ensure_ascii=False)
         store.db.execute("UPDATE transactions SET note = ? WHERE tx = ?", (note, entry.number))
     seal(store.db, "transactions")

@@ -159,7 +159,7 @@ class File:
 
     def _apply(self, sign: int, delta: Counts) -> None:
         counts = self.memory.counts
-        if sign > 0 and not counts.labels:
+        if sign > 0 and not counts.n_docs:
             delta.follow(counts)
             self.memory.counts = delta
             return

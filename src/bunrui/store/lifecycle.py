@@ -17,9 +17,10 @@ import numpy.typing as npt
 
 from bunrui.cells import Integers
 from bunrui.classifier import AnyClassifier
-from bunrui.counts import check_strings
+from bunrui.counts import Label
 from bunrui.engines.labelgroups import check_new, label_sets
 from bunrui.errors import LabelError, LabelSetError, MismatchError, OptionError, StoreError, UnlearnError
+from bunrui.labels import as_list, check_types, is_known, plain
 from bunrui.memory import DIGEST, document_digests, key_words
 from bunrui.phrases import some
 from bunrui.store.blocks import Block, Row
@@ -30,7 +31,7 @@ from bunrui.store.store import Store
 from bunrui.store.transaction import Transaction
 
 # The labels of a document after a change, from those before; empty when it is unlearned.
-Change = Callable[[list[str]], Sequence[str]]
+Change = Callable[[list[Label]], Sequence[Label]]
 
 
 def change(
@@ -71,10 +72,10 @@ def change(
             transaction.changes.append((sign, total))
 
 
-def one_for_one(label: str) -> Change:
+def one_for_one(label: Label) -> Change:
     """Give documents this label in place of the one that they have."""
 
-    def after(labels: list[str]) -> list[str]:
+    def after(labels: list[Label]) -> list[Label]:
         if len(labels) > 1:
             raise LabelSetError(
                 f"a document has {len(labels)} labels, and one would replace them all: give all that it should have as "
@@ -86,14 +87,16 @@ def one_for_one(label: str) -> Change:
 
 
 def relabel_each(
-    file: File, classifier: AnyClassifier, changes: Iterable[tuple[str, str | Sequence[str], str | Sequence[str]]]
+    file: File,
+    classifier: AnyClassifier,
+    changes: Iterable[tuple[str, Label | Sequence[Label], Label | Sequence[Label]]],
 ) -> int:
     """Give documents other labels, by digest and the labels that they have."""
-    groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = defaultdict(list)
+    groups: dict[tuple[tuple[Label, ...], tuple[Label, ...]], list[str]] = defaultdict(list)
     had, given = set(), set()
     for digest, *both in changes:
-        has, gets = (tuple(sorted({labels} if isinstance(labels, str) else set(labels))) for labels in both)
-        check_labels(gets)
+        has, gets = (tuple(sorted(set(check_labels(as_list(labels))))) for labels in both)
+        check_new(gets)
         if has != gets:
             groups[has, gets].append(digest)
             had.add((digest, has))
@@ -107,19 +110,18 @@ def relabel_each(
             before = transaction.n_docs
             change(file, classifier, transaction, by_digests(digests), _if_it_has(has, gets))
             if transaction.n_docs - before < len(set(digests)):
-                raise UnlearnError(f"some documents do not have the label {', '.join(has)!r} (any more)")
+                raise UnlearnError(f"some documents do not have the label {', '.join(map(str, has))!r} (any more)")
     return transaction.n_docs
 
 
-def _if_it_has(has: Sequence[str], gets: Sequence[str]) -> Change:
+def _if_it_has(has: Sequence[Label], gets: Sequence[Label]) -> Change:
     return lambda labels: gets if labels == list(has) else labels
 
 
-def check_labels(names: Sequence[str]) -> None:
-    """Refuse what cannot be the labels of a document."""
-    labels = label_sets([list(names)], 1, {}).labels
-    check_strings(labels)
-    check_new(labels)
+def check_labels(names: Sequence[Label]) -> list[Label]:
+    """Labels in Python's own types, if a document may have them."""
+    label_sets([list(names)], 1, {})
+    return [plain(name) for name in names]
 
 
 def _documents(block: Block, texts: dict[bytes, Any] | None, path: str) -> list[Any]:
@@ -130,26 +132,26 @@ def _documents(block: Block, texts: dict[bytes, Any] | None, path: str) -> list[
     return block.documents()
 
 
-def _relabelled(block: Block, transaction: Transaction, labels: list[list[str]]) -> Block:
+def _relabelled(block: Block, transaction: Transaction, labels: list[list[Label]]) -> Block:
     """The block with other labels, by code."""
     used = sorted({name for code in set(block.codes.tolist()) for name in labels[code]})
     ids = dict(zip(used, transaction.label_ids(used).tolist(), strict=True))
     return block._replace(label_sets=[[ids.get(name, 0) for name in names] for names in labels]).tidy()
 
 
-def drop_label(file: File, classifier: AnyClassifier, label: str) -> int:
+def drop_label(file: File, classifier: AnyClassifier, label: Label) -> int:
     """Take a label away: from documents with several, and with the documents that have no other."""
-    return _without(file, classifier, label, None)
+    return _without(file, classifier, plain(label), None)
 
 
-def move_label(file: File, classifier: AnyClassifier, label: str, to: str) -> int:
+def move_label(file: File, classifier: AnyClassifier, label: Label, to: Label) -> int:
     """Give all documents of a label another one instead."""
     if label == to:
         raise LabelError(f"{label!r} cannot be moved to itself")
-    return _without(file, classifier, label, to)
+    return _without(file, classifier, plain(label), plain(to))
 
 
-def _without(file: File, classifier: AnyClassifier, label: str, to: str | None) -> int:
+def _without(file: File, classifier: AnyClassifier, label: Label, to: Label | None) -> int:
     store = file.store
     kind, note = ("drop", {"label": label}) if to is None else ("move", {"label": label, "to": to})
     with file.writing(kind, **note) as transaction:
@@ -157,7 +159,7 @@ def _without(file: File, classifier: AnyClassifier, label: str, to: str | None) 
         if to is not None:
             _known(file, to)
 
-        def after(labels: list[str]) -> list[str]:
+        def after(labels: list[Label]) -> list[Label]:
             return [name for name in labels if name != label] + ([to] if to is not None and label in labels else [])
 
         if store.keep == "text":
@@ -168,7 +170,7 @@ def _without(file: File, classifier: AnyClassifier, label: str, to: str | None) 
     return transaction.n_docs
 
 
-def _by_counts(file: File, transaction: Transaction, label: str, to: str | None) -> None:
+def _by_counts(file: File, transaction: Transaction, label: Label, to: Label | None) -> None:
     try:
         taken = file.memory.counts.of_label(label)
     except MismatchError as error:
@@ -194,12 +196,14 @@ def _in_log(file: File, transaction: Transaction, label_id: int, after: Change) 
             transaction.log(Row.of(_relabelled(block, transaction, labels)))
 
 
-def rename_label(file: File, label: str, name: str) -> int:
+def rename_label(file: File, label: Label, name: Label) -> int:
     """Give a label another name."""
-    check_labels([name])
+    label, (name,) = plain(label), check_labels([name])
+    check_new([name])
     store = file.store
     with file.rewriting("rename", label=label, to=name) as transaction:
         label_id = _known(file, label)
+        check_types([name], [label])
         if name == label:
             raise LabelError(f"{label!r} has that name already")
         if name in file.memory.counts.live_labels:
@@ -211,9 +215,11 @@ def rename_label(file: File, label: str, name: str) -> int:
     return transaction.n_docs
 
 
-def _known(file: File, label: str) -> int:
-    if label not in file.memory.counts.live_labels:
-        known = ", ".join(file.memory.counts.live_labels[:20]) or "none"
+def _known(file: File, label: Label) -> int:
+    live = file.memory.counts.live_labels
+    if not is_known(label, live):
+        check_types([label], live)
+        known = ", ".join(map(str, live[:20])) or "none"
         raise LabelError(f"there is no label {label!r} in {file.store.path}: the labels are {known}")
     names = file.store.labels()
     if label not in names:
@@ -234,7 +240,7 @@ class Document(NamedTuple):
     """A document as the log knows it."""
 
     digest: str
-    labels: list[str]
+    labels: list[Label]
     time: str
     id: str | None
     source: str | None
@@ -295,7 +301,7 @@ def list_documents(store: Store) -> Iterator[Document]:
         yield from documents_in(block, names)
 
 
-def documents_in(block: Block, names: Sequence[str]) -> Iterator[Document]:
+def documents_in(block: Block, names: Sequence[Label]) -> Iterator[Document]:
     """The documents of a block, by the names of labels."""
     texts = block.documents() if block.sizes is not None else [None] * block.n_docs
     for place, text in enumerate(texts):

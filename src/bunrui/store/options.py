@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict, replace
 from typing import Any
@@ -14,6 +14,7 @@ from bunrui.calibration import Calibration
 from bunrui.choice import Choice
 from bunrui.classifier import SETTINGS, AnyClassifier, TextClassifier
 from bunrui.errors import BunruiError, DataError, MismatchError, MissingExtraError, Option, OptionError, check_whole
+from bunrui.labels import plain, type_of
 from bunrui.models import DEFAULT_MODEL
 from bunrui.models.kinds import is_kept
 from bunrui.store.creation import check_folder, publish_when_done, temporary_beside
@@ -42,18 +43,32 @@ def new_store(
         keep=keep,
         analyzer=asdict(spec),
         fingerprint=like.counts.fingerprint,
-        settings=like.settings if settings is None else settings,
+        settings=settings_of(like.settings if settings is None else settings),
         pruned=pruned,
         name=name,
     )
+
+
+def settings_of(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings as JSON can have them: keys there are strings, so that the labels of a prior stand in pairs.
+
+    >>> settings_of({"alpha": 1, "prior": {-1: 0.4, 1: 0.6}})
+    {'alpha': 1, 'prior': [[-1, 0.4], [1, 0.6]]}
+    """
+    prior = settings["prior"]
+    if not isinstance(prior, Mapping) or type_of(prior) in (str, None):
+        return settings
+    return settings | {"prior": [[plain(label), share] for label, share in prior.items()]}
 
 
 def options_of(store: Store) -> dict[str, Any]:
     """The options of the classifier in a file."""
     settings = _NEW | store.settings()
     for name in ("max_features", "prior"):
-        if isinstance(settings.get(name), list):
-            settings[name] = tuple(settings[name])
+        value = settings.get(name)
+        if isinstance(value, list):
+            is_pairs = all(isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], int) for pair in value)
+            settings[name] = dict(value) if is_pairs else tuple(value)
     fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in store.analyzer.items()}
     if not isinstance(fields.get("stop_words"), tuple):
         raise store.unpacker().damaged("its stop words are no list")  # a string would be the path of a file

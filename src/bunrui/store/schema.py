@@ -1,7 +1,8 @@
 """The tables of a classifier file, and how it is opened.
 
-    meta          analyzer, fingerprint, what is kept, how the counts are read; one value for each key
-    labels        names of labels by id
+    meta          analyzer, fingerprint, what is kept, how the counts are read; one value for each key.  `label_type` is
+                  the type of the labels where they are not strings; since format 5
+    labels        names of labels by id, as text (`bunrui.labels`)
     transactions  everything that was done, in order; never deleted
     documents     the log: blocks of documents (`blocks.py`)
     removals      documents of a block that were unlearned
@@ -16,6 +17,9 @@ their values.  `documents`, `unlabelled` and `cells` do not: their numbers have 
 long text cannot be read without it.
 
 Changes of the schema are numbered and append-only: `MIGRATIONS[n]` takes a file from format n to n + 1.
+
+A file gets format 5 with its first label that is no string: older versions, which would take 1 for "1", refuse it.
+Files of strings keep format 4, and older versions go on reading them (docs/decisions/039).
 """
 
 from __future__ import annotations
@@ -92,8 +96,11 @@ MIGRATIONS = (
         sizes BLOB NOT NULL, text BLOB NOT NULL, given INTEGER NOT NULL
     ) STRICT;
     """,
+    "",
 )
 FORMAT = len(MIGRATIONS)
+OF_STRINGS = 4
+"""The format of files without labels, or whose labels are strings: the newest that a file gets by being opened."""
 
 # The values of a row that its checksum is of.
 SEALED = {
@@ -167,21 +174,21 @@ def connect(path: str, *, read_only: bool) -> Connection:
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Take a file from a format to the newest one."""
-    if version == FORMAT:
+    """Take a file of an older format to that of files of strings."""
+    if version >= OF_STRINGS:
         return
     with connection:  # commits, or rolls back
         connection.execute("BEGIN IMMEDIATE")
         (known,) = connection.execute("PRAGMA user_version").fetchone()
         version = known & FORMAT_MASK  # another process may have been quicker
-        for script in MIGRATIONS[version:]:
+        for script in MIGRATIONS[version:OF_STRINGS]:
             for statement in script.split(";"):
                 connection.execute(statement)
         if version < SEALED_SINCE:
             for table in SEALED:
                 seal(connection, table)
         # With a new mark: files of the first format had none, so that a journal of one would fit another.
-        connection.execute(f"PRAGMA user_version = {new_mark() | FORMAT}")
+        connection.execute(f"PRAGMA user_version = {new_mark() | OF_STRINGS}")
 
 
 def version_of(connection: sqlite3.Connection, name: str) -> int:

@@ -40,7 +40,8 @@ class Sum:
 
     def sets(self, labels: Any, n_docs: int) -> LabelSets:
         """Labels, those that the classifier knows first."""
-        return label_sets(labels, n_docs, self._classifier.counts.label_ids)
+        counts = self._classifier.counts
+        return label_sets(labels, n_docs, counts.label_ids if counts.n_docs else {})
 
     def add(self, texts: Any, sets: LabelSets) -> None:
         """Count a batch."""

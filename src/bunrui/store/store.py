@@ -16,14 +16,16 @@ from contextlib import closing, contextmanager, suppress
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
-from bunrui.counts import Counts
-from bunrui.errors import MovedError, Step, StoreError, UnlearnError
+from bunrui.counts import Counts, Label
+from bunrui.errors import LabelError, MovedError, Step, StoreError, UnlearnError
+from bunrui.labels import TYPES, label_of, text_of
 from bunrui.store.codec import Head, Part, Unpacker, counts_by_part, join_parts
 from bunrui.store.creation import delete_abandoned, empty_file, new_file, publish_when_done
-from bunrui.store.journal import Connection, place, renew_mark
+from bunrui.store.journal import FORMAT_MASK, Connection, place, renew_mark
 from bunrui.store.log import Log
 from bunrui.store.schema import (
     FORMAT,
+    OF_STRINGS,
     SEALED,
     SEALED_SINCE,
     UNLABELLED_SINCE,
@@ -169,7 +171,7 @@ class Store:
                 version = version_of(db, path)
                 if not read_only:
                     migrate(db, version)
-                    version = FORMAT
+                    version = max(version, OF_STRINGS)
                 store = cls(path, name or path, db, version, read_only=read_only)
                 if not read_only and not db.has_mark() and not store._checkpoint(_MARK_SECONDS):
                     raise StoreError(
@@ -253,9 +255,16 @@ class Store:
             raise self.unpacker().damaged("its settings cannot be read")
         return settings
 
-    def labels(self) -> list[str]:
-        """Names of labels by id."""
+    def format(self) -> int:
+        """The number of the format of the file."""
         with explain_errors(self.path):
+            (version,) = self.db.execute("PRAGMA user_version").fetchone()
+        return int(version) & FORMAT_MASK
+
+    def labels(self) -> list[Label]:
+        """Labels by id."""
+        with explain_errors(self.path):
+            kind = self.label_type()
             rows = self.db.execute("SELECT label, name FROM labels ORDER BY label").fetchall()
         if [label for label, _ in rows] != list(range(len(rows))):
             raise self.unpacker().damaged("its list of labels has gaps")
@@ -263,7 +272,33 @@ class Store:
         self.unpacker().check_text(*names)
         if len(set(names)) < len(names):
             raise self.unpacker().damaged("it has a label twice")
-        return names
+        if kind is str:
+            return names
+        try:
+            return [label_of(name, kind) for name in names]
+        except LabelError as error:
+            raise self.unpacker().damaged("it has a label of another type than it says") from error
+
+    def label_type(self) -> type:
+        """The type of the labels; str where there are none."""
+        query = f"SELECT value, {self.whole('meta')} FROM meta WHERE key = 'label_type'"
+        value, is_whole = self.db.execute(query).fetchone() or ('"str"', True)
+        self.check_row(is_whole, "meta")
+        known = {json.dumps(name): kind for name, kind in TYPES.items()}
+        if value not in known:
+            raise self.unpacker().damaged("it does not say which type its labels have")
+        return known[value]
+
+    def set_label_type(self, kind: type) -> None:
+        """Remember the type of the labels; call while writing, when the file has none."""
+        with explain_errors(self.path):
+            if kind is self.label_type():
+                return
+            value = json.dumps(kind.__name__)
+            self.db.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('label_type', ?)", (value,))
+            seal(self.db, "meta", "key = 'label_type'")
+            (version,) = self.db.execute("PRAGMA user_version").fetchone()
+            self.db.execute(f"PRAGMA user_version = {version & ~FORMAT_MASK | FORMAT}")
 
     def state(self) -> State:
         """How far the file has got."""
@@ -470,10 +505,10 @@ class Store:
             self.db.execute("UPDATE meta SET value = ? WHERE key = 'settings'", (text,))
             seal(self.db, "meta", "key = 'settings'")
 
-    def rename_label(self, label: int, name: str) -> None:
+    def rename_label(self, label: int, name: Label) -> None:
         """Give a label another name; call while writing."""
         with explain_errors(self.path):
-            self.db.execute("UPDATE labels SET name = ? WHERE label = ?", (name, label))
+            self.db.execute("UPDATE labels SET name = ? WHERE label = ?", (text_of(name), label))
             seal(self.db, "labels", "label = ?", (label,))
             self.new_generation()
 

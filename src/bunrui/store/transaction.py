@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bunrui.cells import Integers
-from bunrui.counts import Counts, check_strings
+from bunrui.counts import Counts, Label
 from bunrui.errors import ChangedError, StoreError
+from bunrui.labels import check_types, label_of, text_of
 from bunrui.store.blocks import Row
 from bunrui.store.codec import Head, Part, Parts, Unpacker, pack_numbers
 from bunrui.store.schema import SEALED, seal
@@ -31,6 +32,8 @@ GOES_ON = ("learn", "set", "calibrate", "choose", "slim")
 
 SIGNED = ("by", "undone_by")
 """Parts of a note that say who made a change, and who took it back."""
+NAMED = ("label", "to")
+"""Parts of a note that are labels."""
 _LONGEST_NAME = 100  # characters of an author
 
 
@@ -83,7 +86,7 @@ class Transaction:
             self._seal()
         self.n_docs = 0
         self.changes: list[tuple[int, Counts]] = []
-        self._labels: dict[str, int] | None = None  # nobody else changes them before the transaction ends
+        self._labels: dict[Label, int] | None = None  # nobody else changes them before the transaction ends
 
     def _note(self) -> str:
         return json.dumps(self.note, ensure_ascii=False, default=float)
@@ -100,17 +103,20 @@ class Transaction:
         """Microseconds since 1970."""
         return self._time
 
-    def label_ids(self, names: Sequence[str]) -> Integers:
+    def label_ids(self, names: Sequence[Label]) -> Integers:
         """The file's ids of labels; new ones get the next."""
-        check_strings(names)
         with explain_errors(self._path):
             if self._labels is None:
-                self._labels = {name: label for label, name in self._db.execute("SELECT label, name FROM labels")}
+                rows, kind = self._db.execute("SELECT label, name FROM labels"), self._store.label_type()
+                self._labels = {name if kind is str else label_of(name, kind): label for label, name in rows}
             known = self._labels
             first = len(known)
+            check_types(names, known)
+            if names and not known:
+                self._store.set_label_type(type(names[0]))
             for name in names:
                 if name not in known:
-                    row = (len(known), name, self.number)
+                    row = (len(known), text_of(name), self.number)
                     self._db.execute("INSERT INTO labels (label, name, tx) VALUES (?, ?, ?)", row)
                     known[name] = len(known)
             if len(known) > first:
@@ -387,7 +393,7 @@ def _check_apart(store: Store, newest: Entry, to: int) -> None:
 def _restore(store: Store, last: Entry) -> None:
     """Put back what a transaction changed besides documents and counts."""
     if last.kind == "rename":
-        names = (last.note.get("label"), last.note.get("to"))
+        names = tuple(text_of(name) if isinstance(name, int) else name for name in map(last.note.get, NAMED))
         store.unpacker().check_text(*names)
         store.db.execute("UPDATE labels SET name = ? WHERE name = ?", names)
         seal(store.db, "labels", "name = ?", names[:1])

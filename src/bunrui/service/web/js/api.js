@@ -29,6 +29,26 @@ export const author = {
   set: (name) => (name ? localStorage.setItem(AUTHOR, name) : localStorage.removeItem(AUTHOR)),
 };
 
+// Members that are labels, or lists of labels; `pairs` are [label, label, number].
+const LABELS = ["label", "labels", "against", "given", "guess", "predicted", "sets", "suggested", "to", "true", "unknown"];
+
+/**
+ * Labels as texts, whatever their type: the page shows them and sends them back as texts, and the service knows what
+ * they stand for.  A number that JavaScript cannot hold, which is a label, stays as it was written.
+ */
+function asText(name, value, context) {
+  if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    return context?.source ?? String(value);
+  }
+  if (name === "pairs" && Array.isArray(value)) return value.map(([one, other, ...rest]) => [text(one), text(other), ...rest]);
+  return LABELS.includes(name) ? text(value) : value;
+}
+
+function text(label) {
+  if (Array.isArray(label)) return label.map(text);
+  return typeof label === "number" || typeof label === "boolean" ? String(label) : label;
+}
+
 /** Ask the service; a problem is thrown. */
 export async function ask(method, path, { json, file, signal } = {}) {
   const headers = {};
@@ -49,7 +69,7 @@ export async function ask(method, path, { json, file, signal } = {}) {
     if (error.name === "AbortError") throw error;
     throw new Problem({});
   }
-  const found = await answer.json().catch(() => ({}));
+  const found = await answer.text().then((text) => JSON.parse(text, asText)).catch(() => ({}));
   if (!answer.ok) throw new Problem({ status: answer.status, ...found });
   return found;
 }

@@ -9,6 +9,10 @@ export const quoted = (text) => (/^[\w./:=-]+$/.test(text) ? text : `'${text.rep
 /** A string of Python: JSON's are such. */
 export const literal = (text) => JSON.stringify(text);
 
+/** A label of Python, in the type that the labels of the file have. */
+export const labelLiteral = (text) =>
+  ({ int: text, bool: text === "true" ? "True" : "False" })[state.info.label_type] ?? literal(text);
+
 /** The file, for commands. */
 export const file = () => quoted(state.info.service.file);
 

@@ -4,7 +4,7 @@ import { Problem, address, author, get, post } from "../api.js";
 import { data, h, replace, show, view } from "../dom.js";
 import { browser, item } from "../documents.js";
 import { t, when } from "../i18n.js";
-import { curl, file, literal, program, same } from "../same.js";
+import { curl, file, labelLiteral, literal, program, same } from "../same.js";
 import { visible } from "../show.js";
 import { canWrite, events, refresh } from "../state.js";
 import { announce, guarded, oneAtATime } from "../tell.js";
@@ -44,7 +44,7 @@ export function create() {
 
   function snippets() {
     const { contains, label } = found.wanted();
-    const options = [contains !== null && literal(contains), label !== null && `label=${literal(label)}`];
+    const options = [contains !== null && literal(contains), label !== null && `label=${labelLiteral(label)}`];
     return {
       curl: [
         curl("/v1/log?limit=20"),

@@ -58,7 +58,7 @@ export function create() {
       curl: curlJob(address("/v1/train", { name }), { upload: name, token: true }),
       python: program(
         "with clf.learning() as session:",
-        `    for batch in bunrui.documents.read(${literal(name)}):`,
+        `    for batch in bunrui.documents.read(${literal(name)}, label_type=clf.label_type):`,
         '        session.add(batch["text"], batch["label"], ids=batch["id"], sources=batch["source"])',
       ).replace("import bunrui\n", "import bunrui\nimport bunrui.documents\n"),
       shell: `bunrui learn ${file()} ${quoted(name)}`,

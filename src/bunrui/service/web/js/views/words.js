@@ -4,7 +4,7 @@ import { address, get } from "../api.js";
 import { data, h, replace, svg, view } from "../dom.js";
 import { number, t } from "../i18n.js";
 import { picker } from "../picker.js";
-import { curl, file, literal, program, quoted, same } from "../same.js";
+import { curl, file, labelLiteral, literal, program, quoted, same } from "../same.js";
 import { level, shown, signed, visible } from "../show.js";
 import { countedLabels, labels, state } from "../state.js";
 import { announce, guarded } from "../tell.js";
@@ -155,7 +155,7 @@ export function create() {
     same(() => {
       const [label = "LABEL"] = labels();
       const word = input.value.trim();
-      const python = [literal(label), ...(word ? [`word=${literal(word)}`] : [])].join(", ");
+      const python = [labelLiteral(label), ...(word ? [`word=${literal(word)}`] : [])].join(", ");
       return {
         curl: curl(address("/v1/words", word ? { label, word } : { label, top: TOP })),
         python: program(`print(clf.words(${python}))`),
