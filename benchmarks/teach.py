@@ -131,7 +131,8 @@ def check_estimates(train: Texts, n_runs: int) -> Checks:
                 break
         forecast = curve and curve.forecast(reached[CHECKED[-1]])
         if forecast:
-            checks.forecasts.append(forecast.low <= CHECKED[-1] - CHECKED[1] <= forecast.high)
+            more = CHECKED[-1] - CHECKED[1]
+            checks.forecasts.append(forecast.low <= more and (forecast.high is None or more <= forecast.high))
     return checks
 
 

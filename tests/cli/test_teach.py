@@ -148,6 +148,13 @@ def test_the_accuracy_is_without_texts_that_have_no_label(teach: Teach, tmp_path
     assert "at random), without the texts that have no label" in teach("111111").err
 
 
+def test_documents_without_an_answer_help(teach: Teach, tmp_path: Path) -> None:
+    found = teach("12q", "--labels", "spam,ham", "--unlabelled")
+    assert "texts without a label: not used: " in found.err and found.code == 0
+    with bunrui.open(tmp_path / "a.bunrui") as clf:
+        assert len(clf.memory.pool) == 6 and clf.counts.n_docs == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

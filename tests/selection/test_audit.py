@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,26 @@ def test_several_labels() -> None:
     (suspect,) = (suspect for suspect in found.suspects if suspect.row == 3)
     assert suspect.given == ("ham", "work") and suspect.suggested in ("spam", "ad")
     assert found.words(suspect)
+
+
+def test_single_labels_of_sets() -> None:
+    """A label too many and a label too few are found, and the rest of the set stays."""
+    topics, draw = ("grain", "oil", "gold", "ships"), random.Random(0)
+    sets = [draw.sample(topics, 2) for _ in range(200)]
+    texts = [" ".join(f"{name}{draw.randrange(8)}" for name in names for _ in range(6)) for names in sets]
+    right = [sorted(names) for names in sets]
+    wrong = [list(names) for names in right]
+    wrong[7] = sorted([*right[7], next(name for name in topics if name not in right[7])])
+    wrong[11] = right[11][:1]
+    found = audit(TextClassifier(analyzer="words"), texts, wrong)
+    surplus, lacking = (next(one for one in found.suspects if one.row == row) for row in (7, 11))
+    assert {one.row for one in found.suspects[:2]} == {7, 11} == set(found.order[:2].tolist())
+    assert list(surplus.better) == right[7] and sorted(lacking.better) == right[11]
+    assert [(one.label, one.is_given) for one in lacking.doubts] == [(right[11][1], False)]
+    assert all(one.is_given and one.probability < 0.05 for one in surplus.doubts)
+    assert found.words(surplus) and found.explain(surplus).against == surplus.doubts[0].label
+    trained = audit(TextClassifier("nbsvm"), texts, wrong)
+    assert not any(one.doubts for one in trained.suspects)
 
 
 @pytest.mark.parametrize("model", ["nbsvm", "twcnb"])

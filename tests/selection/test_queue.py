@@ -15,8 +15,10 @@ import bunrui
 from bunrui import TextClassifier
 from bunrui.errors import OptionError, StoreError
 from bunrui.evaluation.loo import predict_without
+from bunrui.memory import document_digests
 from bunrui.selection import Estimate, Queue, queue
 from bunrui.selection.queue import CANDIDATES, SHARE, Curve
+from tests.support.pools import two_topics
 
 
 @pytest.fixture(autouse=True)
@@ -60,6 +62,12 @@ def test_every_document_comes_once_and_copies_are_one() -> None:
     assert sorted(rows) == list(range(60)) and len(asked) == 0
     assert asked.classifier.counts.n_docs == 60
     assert next(asked, None) is None
+
+
+@pytest.mark.parametrize("n", [1, 40])
+def test_nobody_is_asked_about_nothing(n: int) -> None:
+    asked = queue(TextClassifier(), ["cheap pills", "", " \n\u3000"] * n)  # few texts are a list, many an array
+    assert [question.text for question in asked] == ["cheap pills"] and asked.n_blank == 2 * n
 
 
 def test_questions_without_answers_end_too_and_can_be_asked_again() -> None:
@@ -228,10 +236,27 @@ def test_a_forecast_follows_a_power_law_and_says_when_it_cannot() -> None:
     assert forecast is not None and 85 <= forecast.likely <= 115 and forecast.low < 100 < forecast.high
     assert curve_of(0.6, 0.7172, 0.8).forecast(0.99) is None, "too far"
     assert curve_of(0.8, 0.8, 0.8).forecast(0.9) is None, "flat"
+    few = curve_of(0.6, 0.7172, 0.8, n=40).forecast(0.8586)
+    assert few is not None and few.high is None and few.low < 100, "40 documents do not tell the most that it takes"
     assert curve_of(0.6, 0.7172, 0.8, n=10).forecast(0.85) is None, "too few documents at random"
     assert curve_of(0.6, 0.8).forecast(0.85) is None, "too few points"
     reached = curve_of(0.6, 0.7172, 0.8).forecast(0.5)
     assert reached is not None and (reached.likely, reached.high) == (0, 0)
+
+
+def test_the_pool_helps_as_texts_without_a_label(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, labels, pool = two_topics()
+    monkeypatch.setattr(sys.modules["bunrui.selection.queue"], "HELPERS", 150)
+    with bunrui.create(tmp_path / "a.bunrui", "binary", analyzer="words") as clf:
+        asked = queue(clf, [*texts, *pool])
+        for text, label in zip(texts, labels, strict=True):
+            assert asked.answer(asked.question(document_digests([text])[0].tobytes().hex()), label)
+        asked.use_unlabelled()
+        assert len(clf.memory.pool) == 150 and asked.is_current
+        alone = TextClassifier("binary", analyzer="words").learn_unlabelled(list(clf.memory.pool.texts().values()))
+        alone.learn(texts, labels)
+        assert clf.pool_weight is not None and clf.pool_weight.weight > 0
+        assert clf.predict_proba(pool).tolist() == alone.predict_proba(pool).tolist()
 
 
 def test_a_trained_model_has_no_estimate() -> None:

@@ -63,7 +63,7 @@ ROUTES = [
         ("GET", f"/v1/{noun}")
         for noun in ("labels", "words", "info", "log", "documents", "token", "evaluate/{id}", "jobs/{id}")
     ),
-    *(("POST", f"/v1/teach{verb}") for verb in ("", "/next", "/answer", "/undo")),
+    *(("POST", f"/v1/teach{verb}") for verb in ("", "/next", "/answer", "/undo", "/unlabelled")),
     *(("GET", f"/v1/teach{noun}") for noun in ("", "/progress")),
     ("DELETE", "/v1/teach"),
     *(("POST", f"/v1/unlabelled/{verb}") for verb in ("learn", "unlearn")),

@@ -73,7 +73,7 @@ def test_changes_and_the_documents_behind_them(tab: Tab) -> None:
     EXPECTED(tab.page.locator("#text")).to_have_value(TEXTS[0])
 
 
-def test_undo_and_take_back_up_to_here(tab: Tab) -> None:
+def test_undo_and_take_back_all_later_changes(tab: Tab) -> None:
     server, before = tab.server, n_documents(tab.server)
     tab.page.fill("#author", "猫 Bob")
     tab.page.keyboard.press("Tab")
@@ -92,11 +92,14 @@ def test_undo_and_take_back_up_to_here(tab: Tab) -> None:
         other.author = "Eve"
         other.learn(["one", "two"], ["ham", "ham"]).learn(["three"], ["new"])
     tab.page.reload()
-    back = change(tab, 3).get_by_text("Take back up to here")
+    back = change(tab, 3).get_by_text("Take back all later changes")
     back.click()
     asked = change(tab, 3).locator(".asking")
-    EXPECTED(asked).to_contain_text("everything that was done after change #3? Changes: 2, documents: 3.")
+    EXPECTED(asked).to_contain_text("These changes after #3 are taken back; #3 itself stays. Changes: 2, documents: 3.")
+    lines = [f"#{newest + 2} Learned 1 document", f"#{newest + 1} Learned 2 documents"]
+    EXPECTED(asked.locator("li")).to_have_text(lines)
     EXPECTED(asked).to_contain_text("Some of them were made by Eve.")
+    EXPECTED(tab.view.locator("ul.documents")).to_contain_text("three")
     asked.get_by_text("Cancel").click()
     EXPECTED(asked).to_have_count(0)
     EXPECTED(back).to_be_focused()
@@ -111,6 +114,7 @@ def test_undo_and_take_back_up_to_here(tab: Tab) -> None:
     asked.get_by_text("Take them back").click()
     EXPECTED(tab.view.locator(".outcome").first).to_contain_text("Changes: 3, documents: 4. Documents now: 31.")
     EXPECTED(tab.view.locator(".changes > li.undone")).to_have_count(4)
+    EXPECTED(tab.view.locator("ul.documents")).not_to_contain_text("three")  # the search looks again
     assert n_documents(server) == before
 
 
@@ -149,8 +153,9 @@ def test_search_choose_relabel_unlearn_undo(tab: Tab) -> None:
     acting.get_by_text("Unlearn").click()
     EXPECTED(outcome).to_contain_text("Documents unlearned: 15")
     EXPECTED(found).to_have_text(["No documents found."])
-    outcome.get_by_text("Undo").click()
+    change(tab, last_change(tab.server)["number"]).get_by_text("Undo").click()  # not by the button beside the search
     EXPECTED(found).to_have_count(15)
+    EXPECTED(outcome.get_by_text("Undo")).to_have_count(0)
     assert n_documents(tab.server) == 31
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import bunrui
 from tests.service.conftest import Server, running
+from tests.support.pools import two_topics
 from tests.support.tab import EXPECTED, Tab, last_change, n_documents, upload
 from tests.support.waiting import wait_until
 
@@ -47,11 +48,11 @@ def teaching(browser: Any, own: Server) -> Iterator[Tab]:
     tab.close()
 
 
-def begin(tab: Tab, labels: str) -> None:
-    file = {"name": "mails.csv", "mimeType": "text/csv", "buffer": CSV}
+def begin(tab: Tab, labels: str, body: bytes = CSV) -> None:
+    file = {"name": "mails.csv", "mimeType": "text/csv", "buffer": body}
     tab.view.locator("input[type=file]").set_input_files(file)
     tab.page.fill("#teach-labels", labels)
-    tab.view.get_by_role("button", name="Begin").press("Enter")
+    tab.page.press("#teach-labels", "Enter")
     EXPECTED(text_of(tab)).to_be_visible()
 
 
@@ -123,6 +124,10 @@ def test_labels_are_found_as_one_goes(teaching: Tab, own: Server) -> None:
     for key, name in (("1", "work mail"), ("2", "other")):
         before = str(text_of(teaching).text_content())
         teaching.page.keyboard.press("/")
+        teaching.page.keyboard.type("mistaken")
+        teaching.page.keyboard.press("Escape")  # back to the keys
+        EXPECTED(teaching.view.locator(".picker input")).to_have_value("")
+        teaching.page.keyboard.press("n")
         teaching.page.keyboard.type(name)
         EXPECTED(teaching.view.get_by_text(f"Make a new label “{name}”?")).to_be_visible()
         teaching.page.keyboard.press("Enter")
@@ -136,7 +141,8 @@ def test_labels_are_found_as_one_goes(teaching: Tab, own: Server) -> None:
 
 def test_several_labels(teaching: Tab, own: Server) -> None:
     begin(teaching, "spam, ham, urgent")
-    teaching.page.check("#teach-several")  # it has the focus now, and the keys still work
+    teaching.page.keyboard.press(",")
+    EXPECTED(teaching.page.locator("#teach-several")).to_be_checked()
     for key in "132":
         teaching.page.keyboard.press(key)
     teaching.page.keyboard.press("2")
@@ -189,6 +195,22 @@ def test_the_end_and_other_documents(teaching: Tab, own: Server) -> None:
     assert last_change(own)["kind"] == "learn"
     teaching.view.get_by_role("button", name="Take other documents").click()
     EXPECTED(teaching.view.locator(".drop")).to_be_visible()
+
+
+def test_a_switch_for_documents_without_an_answer(teaching: Tab, own: Server) -> None:
+    texts, labels, pool = two_topics()
+    own.client.post("/v1/learn", json={"texts": texts, "labels": labels})
+    begin(teaching, "tea, oil", "\n".join(["text", *pool]).encode())
+    switch = teaching.view.get_by_label("Learn from documents without an answer, too")
+    EXPECTED(switch).not_to_be_checked()
+    switch.press("Space")
+    said = re.compile(r"160 documents without an answer help: [\d.]+% are right by a test on the answers")
+    EXPECTED(teaching.view.locator("#teach-help")).to_have_text(said)
+    assert last_change(own)["note"]["unlabelled"] == 160
+    switch.press("Space")
+    EXPECTED(teaching.view.locator("#teach-help")).to_contain_text("With few answers, they may help.")
+    EXPECTED(switch).not_to_be_checked()
+    assert own.client.get("/v1/info").json()["unlabelled"] is None
 
 
 def test_documents_that_were_predicted_can_be_taught(teaching: Tab, own: Server) -> None:

@@ -7,10 +7,12 @@ import io
 import json
 import os
 from collections.abc import Iterator
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
 import httpx
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -110,6 +112,50 @@ def from_xlsx(body: bytes) -> list[dict[str, str]]:
     (batch,) = read(io.BytesIO(body), text="said", labelled=False, rows=True, format="xlsx")
     rows: list[dict[str, str]] = batch["row"].to_pylist()
     return rows
+
+
+def test_numbers_and_dates_of_a_spreadsheet_come_back_as_such(own: Server) -> None:
+    book = openpyxl.Workbook()
+    rows = [
+        ["said", "price", "day", "moment", "hour", "sold", "code", "mixed"],
+        ["cheap pills", 1.5, date(2024, 2, 29), datetime(2024, 2, 29, 12, 30, 5), time(6, 15), True, "007", 3],
+        ["=1+1", -2, date(1900, 1, 5), datetime(1999, 12, 31, 23, 59, 59), time(0, 0), False, "1e5", "three"],
+        ["noon", None, None, None, None, None, None, date(2030, 1, 1)],
+    ]
+    for row in rows:
+        book.active.append(row)
+    book.active["A3"].data_type = "s"  # a text, and no formula
+    out = io.BytesIO()
+    book.save(out)
+    job = predict(own, "a.xlsx", out.getvalue(), text="said")
+    sheet = openpyxl.load_workbook(io.BytesIO(download(own, job, "xlsx"))).active
+    found = [list(row[:8]) for row in sheet.iter_rows(values_only=True)]
+    days = [[value.date() if k == 2 and value else value for k, value in enumerate(row)] for row in found[1:]]
+    last = days[-1].pop()
+    assert days == [rows[1], rows[2], rows[3][:-1]] and last == datetime(2030, 1, 1)
+    assert [cell.data_type for cell in sheet[3]][:8] == ["s", "n", "d", "d", "d", "b", "s", "s"]
+    table = csv.DictReader(io.StringIO(download(own, job, "csv").decode("utf-8-sig")))
+    assert next(table)["price"] == "1.5"
+
+
+def test_rows_without_text_get_no_label(own: Server, several: Server) -> None:
+    body = as_csv([{"said": text} for text in ["cheap pills wheat", "", " \u3000", "lunch at noon oil"]])
+    for server in (own, several):
+        job = predict(server, "new.csv", body, text="said")
+        assert (job["result"]["documents"], job["result"]["blank"]) == (4, 2)
+        assert server is several or sum(job["result"]["labels"].values()) == 2
+        for order in ("file", "unsure", "sure", "label"):
+            found = [(row["row"], bool(row["labels"])) for row in page(server, job, order=order)["rows"]]
+            last = found[-2:] if order != "file" else found[1:3]
+            assert sorted(last) == [(1, False), (2, False)] and sorted(found)[0] == (0, True)
+        table = pq.read_table(io.BytesIO(download(server, job, "parquet"))).to_pylist()
+        label = "label" if server is own else "labels"
+        assert [bool(row[label]) for row in table] == [True, False, False, True]
+    job = predict(own, "new.csv", body, text="said")
+    assert own.client.post(f"/v1/predictions/{job['id']}", json={"row": 1, "labels": ["ham"]}).json()["labels"] == [
+        "ham"
+    ]
+    assert page(own, job, label="ham", order="label")["total"] == 2
 
 
 @pytest.mark.parametrize(
@@ -260,10 +306,10 @@ def test_a_download_stays_as_it_began(own: Server, tmp_path: Path) -> None:
         )
         answers.predict(clf, batches, Job("predict", None), files)
         tables = answers.tables()
-        first = next(tables)
+        first, _ = next(tables)
         answers.correct(1, ["new"])
-        assert next(tables).schema == first.schema
-        assert "corrected" in next(answers.tables()).column_names
+        assert next(tables)[0].schema == first.schema
+        assert "corrected" in next(answers.tables())[0].column_names
         files.close()
 
 

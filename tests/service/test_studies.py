@@ -82,6 +82,8 @@ def test_compare(own: Server) -> None:
     assert found["rows"][0]["verdict"] == "first" and found["documents"] == len(TEXTS)
     accuracies = [row["accuracy"] for row in found["rows"]]
     assert accuracies == sorted(accuracies, reverse=True)
+    assert all(row["predict_mb_per_s"] is None for row in found["rows"]), "so few documents tell no speed"
+    assert "compare.loss" in found["html"] and "compare.speed" not in found["html"]
 
 
 @pytest.mark.slow

@@ -71,11 +71,11 @@ def empty(own: Server) -> Server:
 
 
 def test_documents_are_taken_and_let_go(empty: Server) -> None:
-    nothing = {"name": "", "documents": 0, "answers": 0, "left": 0, "skipped": 0, "labels": []}
+    nothing = {"name": "", "documents": 0, "answers": 0, "left": 0, "skipped": 0, "blank": 0, "labels": []}
     assert empty.client.get("/v1/teach").json() == nothing
-    job = begin(empty, [*mails(20), mails(20)[0]])
-    state = {"name": "mails.csv", "documents": 20, "answers": 0, "left": 20, "skipped": 0, "labels": ["spam", "ham"]}
-    assert job["result"] == state == empty.client.get("/v1/teach").json()
+    job = begin(empty, [*mails(20), mails(20)[0], '" "', '""'])
+    state = {"name": "mails.csv", "documents": 20, "answers": 0, "left": 20, "skipped": 0, "blank": 2}
+    assert job["result"] == state | {"labels": ["spam", "ham"]} == empty.client.get("/v1/teach").json()
     assert Path(f"{empty.path}.pool").exists()
     assert empty.client.request("DELETE", "/v1/teach").json() == nothing
     assert not Path(f"{empty.path}.pool").exists()
@@ -211,6 +211,25 @@ def test_progress(empty: Server) -> None:
     assert empty.client.get("/v1/teach/progress", params={"wish": 0.6}).json()["accuracy"] < before
 
 
+def test_the_documents_help_as_texts_without_a_label(empty: Server) -> None:
+    problem(empty.client.post("/v1/teach/unlabelled"), 404, "not-found")
+    # Questions are drawn anew in each process: these have both labels in every run.
+    empty.client.post("/v1/learn", json={"texts": ["pills", "noon"], "labels": ["spam", "ham"]}).raise_for_status()
+    begin(empty, mails(40))
+    teach(empty, 4)
+    done = empty.client.post("/v1/teach/unlabelled", headers={"Bunrui-Author": "Ann"}).json()
+    (change,) = empty.client.get("/v1/log", params={"limit": 1}).json()["changes"]
+    assert (done["transaction"], done["changed"], done["documents"]) == (change["number"], 40, 6)
+    assert change["note"] | {"by": "Ann", "unlabelled": 40} == change["note"]
+    known = empty.client.get("/v1/info").json()["unlabelled"]
+    assert (known["n_pool"], known["weight"]) == (40, 0) and "too few to tell" in known["reason"]
+    again = empty.client.post("/v1/teach/unlabelled").json()
+    assert (again["transaction"], again["changed"]) == (None, 0)
+    teach(empty, 1)
+    assert empty.client.post("/v1/unlabelled/unlearn", json={}).json()["changed"] == 40
+    assert empty.client.get("/v1/info").json()["unlabelled"] is None
+
+
 def test_a_service_that_starts_again_goes_on(serve: Serve, tmp_path: Path) -> None:
     path = tmp_path / "a.bunrui"
     bunrui.create(path).close()
@@ -260,6 +279,16 @@ def test_strangers_see_nothing(empty: Server) -> None:
             json = {"json": {"client": "a"}} if method == "POST" else {}
             problem(stranger.request(method, f"/v1/teach{path}", **json), 401, "no-token")
     assert TOKEN not in empty.log.read_text()
+
+
+def test_who_answers_may_undo_whoever_was_given_the_question(empty: Server) -> None:
+    begin(empty, mails(10))
+    (question,) = ask(empty, "a")
+    body = {"digest": question["digest"], "labels": ["spam"], "client": "b"}
+    assert empty.client.post("/v1/teach/answer", json=body).json()["learned"]
+    undo = {"digest": question["digest"]}
+    problem(empty.client.post("/v1/teach/undo", json=undo | {"client": "a"}), 409, "conflict")
+    assert empty.client.post("/v1/teach/undo", json=undo | {"client": "b"}).json()["changed"] == 1
 
 
 def test_an_unknown_document_is_refused(empty: Server) -> None:

@@ -70,6 +70,13 @@ def test_columns_are_guessed(own: Server) -> None:
     }
 
 
+def test_a_column_of_labels_is_found_by_those_that_are_known(own: Server) -> None:
+    known = [one["label"] for one in own.client.get("/v1/labels").json()["labels"]]
+    lines = [f"a message with words {k},{'xy'[k % 2]},{known[k % len(known)]}" for k in range(12)]
+    found = inspect(own, "a.csv", "\n".join(["said,side,verdict", *lines]).encode()).json()
+    assert (found["text"], found["label"]) == ("said", "verdict")
+
+
 @pytest.mark.parametrize(
     ("name", "body", "columns", "text", "label", "labels"),
     [

@@ -17,6 +17,7 @@ from itertools import accumulate, chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from bunrui.errors import DataError, EncodingError, Step
@@ -129,6 +130,20 @@ def _to_arrow(texts: Any) -> pa.Array | pa.ChunkedArray:
     except (pa.ArrowException, UnicodeEncodeError) as error:
         _explain(texts)
         raise DataError(f"texts cannot be read as strings: {error}") from error
+
+
+def are_blank(texts: pa.Array | list[Any]) -> npt.NDArray[np.bool_]:
+    """Which documents have nothing in them, or only spaces.
+
+    >>> are_blank(["a", " \\n", ""]).tolist(), are_blank([["a"], []]).tolist()
+    ([False, True, True], [False, True])
+    """
+    if isinstance(texts, list):
+        return np.array([not (text.strip() if isinstance(text, str) else text) for text in texts], bool)
+    import pyarrow.compute as pc
+
+    trimmed = pc.binary_length(pc.utf8_trim_whitespace(texts))
+    return np.asarray(pc.equal(trimmed, 0).to_numpy(zero_copy_only=False), bool)
 
 
 def to_list(texts: pa.Array | list[str]) -> list[str]:

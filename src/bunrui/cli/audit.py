@@ -51,7 +51,8 @@ def audit(
     least likely labels. It has the probability of the label, the label, the
     suggested label, the words against the label, and the text. Then come
     exact and near copies with different labels. In a pipe, these are lines
-    with tabs.
+    with tabs. Where documents have several labels, each label is judged by
+    itself, and the suggestion is the whole set.
 
     With a classifier, its model and analyzer are used. To correct it, write a
     file with --output, correct the column label, and give the file to
@@ -105,6 +106,8 @@ def _facts(data: list[str]) -> list[tuple[str, str]]:
 def _say_more(result: Audit, n_listed: int | None) -> None:
     n = len(result.suspects)
     found = f"{n:,} of {counted(result.n_docs, 'document')} have a label that is not the likeliest"
+    if any(suspect.doubts for suspect in result.suspects):
+        found += ", or one too many, or lack one"
     say(found + (f"; the first {n_listed:,} are listed" if n_listed is not None and n_listed < n else ""))
     if result.conflicts:
         say(f"{counted(len(result.conflicts), 'text')} came several times with different labels")
@@ -125,6 +128,8 @@ def _as_dict(result: Audit, listed: tuple[Suspect, ...], places: list[Place]) ->
                 "probability": suspect.probability,
                 "suggested": suspect.suggested,
                 "suggested_probability": suspect.suggested_probability,
+                **({"doubts": [doubt._asdict() for doubt in suspect.doubts]} if suspect.doubts else {}),
+                "better": list(suspect.better),
                 "words": {word.feature: word.value for word in result.words(suspect)},
                 "text": excerpt(result.text(suspect.row)),
             }
@@ -149,7 +154,7 @@ def _suspect_row(result: Audit, suspect: Suspect, places: list[Place]) -> tuple[
     from bunrui.views.explanation import spell
 
     words = "  ".join(spell(word.feature) for word in result.words(suspect))
-    labels = (_joined(suspect.given), text_of(suspect.suggested))
+    labels = (_joined(suspect.given), _joined(suspect.better))
     return (f"{suspect.probability:.4f}", *labels, str(places[suspect.row]), words, excerpt(result.text(suspect.row)))
 
 
@@ -252,7 +257,7 @@ def write_fixes(path: str, result: Audit, places: list[Place], top: int | None, 
                 continue
             seen.add(key)
             suspect = suspects.get(row)
-            suggestion = (text_of(suspect.suggested), f"{suspect.probability:.4f}") if suspect else ("", "")
+            suggestion = (write_labels(suspect.better), f"{suspect.probability:.4f}") if suspect else ("", "")
             names = (place if isinstance(place, int) else _tame(place or "") for place in _named(places[row]))
             text = _tame(one_line(excerpt(result.text(row))))
             writer.writerow([digest, given, given, *suggestion, reason, copies[key], *names, text])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bunrui.cli.console import Bar, interrupts, say, say_reading
 from bunrui.cli.learn import create_classifier, open_classifier
-from bunrui.cli.options import Documents, LearnedAnalysis, Model, argument, file_argument, option, reads_tables
+from bunrui.cli.options import Documents, LearnedAnalysis, Model, argument, file_argument, flag, option, reads_tables
 from bunrui.engines.stream import texts_of
 from bunrui.errors import DataError, LabelError, OptionError
 from bunrui.labels import text_of
@@ -48,6 +48,7 @@ def teach(
     wish: float | None = option(
         "--wish", "ACCURACY", "Say how many answers an accuracy such as 0.9 still takes.", min=0.0, max=1.0
     ),
+    unlabelled: bool = flag("--unlabelled", "Learn from DATA as texts without a label, too, where that helps."),
 ) -> None:
     """Label documents with one key each, and teach a classifier with them.
 
@@ -57,6 +58,11 @@ def teach(
     the terminal closes. To go on later, start the command again: it does not ask
     twice. Several people can teach one FILE; the log says who has answered if
     the environment variable BUNRUI_AUTHOR has the name.
+
+    With --unlabelled, at most 5,000 documents of DATA, at random, help as texts
+    without a label. FILE tells by its answers whether they help, and how much
+    they count: anew whenever answers have doubled. 'bunrui forget FILE
+    --unlabelled' takes them back.
 
     Keys: the one beside a label; / to search for a label, n for a new label,
     a comma before several labels and Enter after them, s to skip, u to undo,
@@ -84,12 +90,18 @@ def teach(
                 pass  # the file gets its name at once: an answer is in it when the terminal closes
             classifier = stack.enter_context(open_classifier(file, model, {}, None))
         asked = queue(classifier, texts)
+        if asked.n_blank:
+            say(f"{counted(asked.n_blank, 'document')} without text: left out")
+        if unlabelled:
+            asked.use_unlabelled()
         names = [classifier.label_named(name) for name in names]
         names += [name for name in classifier.counts.live_labels if name not in names]
         with _keyboard() as keys:
             n_learned = _Session(asked, names, keys, wish).run()
         say(f"learned {counted(n_learned, 'answer')} into {file}; {_left(asked)}")
         say(_describe(asked, wish))
+        if classifier.unlabelled_ is not None:
+            say(f"texts without a label: {classifier.unlabelled_.describe()}")
 
 
 def _names(labels: str | None) -> list[Any]:
@@ -142,8 +154,9 @@ def _describe(asked: Queue, wish: float | None) -> str:
     if forecast is None:
         return f"{line}; how many answers {wish:g} takes, nobody can tell yet"
     if not forecast.likely:
-        return f"{line}; {wish:g} is reached"
-    return f"{line}; {wish:g} likely takes {forecast.likely:,} more ({forecast.low:,}–{forecast.high:,})"
+        return f"{line}; {wish:g} is {'likely ' if forecast.high != 0 else ''}reached"
+    bounds = f"at least {forecast.low:,}" if forecast.high is None else f"{forecast.low:,}–{forecast.high:,}"
+    return f"{line}; {wish:g} likely takes {forecast.likely:,} more ({bounds})"
 
 
 class _Session:

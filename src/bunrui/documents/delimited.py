@@ -30,6 +30,8 @@ Integers = npt.NDArray[np.int64]
 
 _QUOTED = re.compile(rb'"[^"]*+(?:""[^"]*+)*+')
 _LONGEST_NAME = 200  # bytes of the name of a column
+_MOST_WIDE = 14  # characters of a name without spaces
+_NUMBER = re.compile(rb"[+-]?\d[\d.,]*")
 COMPARED = 100
 """Rows below a header that tell whether it looks like one of them."""
 
@@ -101,20 +103,48 @@ def _read_header(block: Block, reading: Reading, delimiter: bytes, quotes: bool)
 
 
 def looks_like_row(names: list[bytes], below: Iterator[list[bytes]]) -> bool:
-    """Whether a header looks like a row: a text, or a value that comes again below, such as a label.
+    """Whether a header looks like a row: a text, a value that comes again below, such as a label, or a number.
+
+    A single name may be a sentence; where there are several, a survey may have questions as names.
 
     >>> looks_like_row([b"lunch?", b"ham"], iter([[b"win money", b"spam"], [b"noon?", b"ham"]]))
     True
+    >>> looks_like_row([b"17", b"lunch?"], iter([[b"18", b"noon?"]])), looks_like_row([b"See you at noon"], iter([]))
+    (True, True)
     >>> looks_like_row([b"text", b"label"], iter([[b"lunch?", b"ham"]]))
+    False
+    >>> looks_like_row([b"How was it?", b"2020", b"2021"], iter([[b"good", b"1", b"2"]]))
     False
     """
     if {b"text", b"label"} & {name.strip().lower() for name in names}:
         return False
     if any(len(name) > _LONGEST_NAME or b"\n" in name for name in names):
         return True
-    rows = islice(below, COMPARED)
+    if len(names) == 1 and _is_sentence(names[0].decode("utf-8", "replace").strip()):
+        return True
+    rows = list(islice(below, COMPARED))
     # Files that were put together have the whole header again.
-    return any(row != names and any(a and a == b for a, b in zip(names, row, strict=False)) for row in rows)
+    if any(row != names and any(a and a == b for a, b in zip(names, row, strict=False)) for row in rows):
+        return True
+    # A number among names is a cell; several may be the names of years.
+    numbers = [at for at, name in enumerate(names) if _is_number(name)]
+    return (
+        len(numbers) == 1 and bool(rows) and all(len(row) > numbers[0] and _is_number(row[numbers[0]]) for row in rows)
+    )
+
+
+def _is_number(cell: bytes) -> bool:
+    return _NUMBER.fullmatch(cell.strip()) is not None
+
+
+def _is_sentence(name: str) -> bool:
+    """Whether a cell is a text, and no name of a column: it ends like a sentence, or has many words.
+
+    >>> [_is_sentence(name) for name in ("review text", "it was good", "Was it good?", "とても美味しかったです。")]
+    [False, False, True, True]
+    """
+    n_wide = sum(character > "\u2e7f" for character in name)  # of Chinese, Japanese and Korean, which have no words
+    return name.endswith((".", "!", "?", "。", "！", "？", "…")) or len(name.split()) > 3 or n_wide > _MOST_WIDE
 
 
 def _hint(names: list[str], delimiter: bytes, is_row: bool, reading: Reading) -> tuple[str | Option, ...]:

@@ -11,6 +11,7 @@ cells share, and one batch.  A document type, with which XML names other files o
 from __future__ import annotations
 
 import json
+import math
 import posixpath
 import re
 import struct
@@ -82,7 +83,7 @@ class _Table:
 
     def __init__(self, reading: Reading, book: _Book) -> None:
         self._reading = reading
-        self._read = book.read_cell
+        self._read, self._kind = book.read_cell, book.kind_of
         rows = book.rows()
         first = list(islice(rows, COMPARED))
         if not first:
@@ -112,19 +113,22 @@ class _Table:
         """As `bunrui.documents.read` gives them."""
         columns: dict[int, list[str]] = {at: [] for at in self._taken}
         numbers: list[int] = []
+        kinds: list[str] = []
         n_bytes = 0
         for number, cells in self._rows:
             numbers.append(number)
+            if self._all:
+                kinds.append("".join(self._kind(cells[at]) if at in cells else " " for at in columns))
             for at, column in columns.items():
                 cell = self._read(cells[at]) if at in cells else ""
                 column.append(cell)
                 n_bytes += 8 + len(cell)
             if n_bytes >= self._reading.options.batch_bytes:
-                yield from self._batch(columns, numbers)
-                columns, numbers, n_bytes = {at: [] for at in columns}, [], 0
-        yield from self._batch(columns, numbers)
+                yield from self._batch(columns, numbers, kinds)
+                columns, numbers, kinds, n_bytes = {at: [] for at in columns}, [], [], 0
+        yield from self._batch(columns, numbers, kinds)
 
-    def _batch(self, columns: dict[int, list[str]], numbers: list[int]) -> Iterator[pa.RecordBatch]:
+    def _batch(self, columns: dict[int, list[str]], numbers: list[int], kinds: list[str]) -> Iterator[pa.RecordBatch]:
         if not numbers:
             return
         reading = self._reading
@@ -140,7 +144,9 @@ class _Table:
             return
         if self._all:
             whole = pa.StructArray.from_arrays(list(arrays.values()), self._all)
-            batch = batch.append_column("row", whole.take(pa.array(np.searchsorted(lines, batch["line"].to_numpy()))))
+            places = pa.array(np.searchsorted(lines, batch["line"].to_numpy()))
+            batch = batch.append_column("row", whole.take(places))
+            batch = batch.append_column("kinds", pa.array(kinds, STRING).take(places))
         yield batch
 
 
@@ -323,6 +329,14 @@ class _Book:
                 return "TRUE" if text.strip() in ("1", "true") else "FALSE"
         return _unescape(text)
 
+    def kind_of(self, cell: Cell) -> str:
+        """What a cell holds: a text (s), a number (n), true or false (b), a date or a time (d)."""
+        kind, style, text = cell
+        if kind != "n":
+            return "b" if kind == "b" else "s"
+        is_date = style < len(self._styles) and self._styles[style]
+        return "d" if is_date else "n" if math.isfinite(float(text)) else "s"
+
     def _date(self, days: float) -> str:
         """A day, a time, or both."""
         if self._first_day.year == 1899 and 1 <= days < 60:
@@ -442,8 +456,9 @@ _HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 class SheetWriter:
     """Writes tables into a new spreadsheet: strings as strings, numbers as numbers, true and false.
 
-    A string that begins with = is no formula.  Other values, such as dates and lists, are written as strings.  Texts of
-    more than 32,767 characters are cut, and end with …; rows beyond 1,048,576 go to another sheet.
+    A string that begins with = is no formula.  Other values, such as lists, are written as strings.  Cells that were
+    read from a spreadsheet, as strings, become again what they were, where `kinds` tells it.  Texts of more than 32,767
+    characters are cut, and end with …; rows beyond 1,048,576 go to another sheet.
 
     Parameters
     ----------
@@ -471,15 +486,16 @@ class SheetWriter:
         self._sheet: Any = None
         self._begin_sheet()
 
-    def write_table(self, table: pa.Table) -> None:
-        """Write rows."""
-        while table.num_rows:
+    def write_table(self, table: pa.Table, kinds: pa.Array | None = None) -> None:
+        """Write rows; `kinds` has a sign of `kind_of` for each of the first columns, in a string for each row."""
+        start = 0
+        while start < table.num_rows:
             if self._n_rows == MOST_ROWS:
                 self._begin_sheet()
-            part = table.slice(0, MOST_ROWS - self._n_rows)
-            for batch in part.to_batches(max_chunksize=_WRITTEN):
-                self._write(list(batch.columns))
-            table = table.slice(part.num_rows)
+            n = min(MOST_ROWS - self._n_rows, _WRITTEN)
+            columns = [_whole(column) for column in table.slice(start, n).columns]
+            self._write(columns, None if kinds is None else kinds.slice(start, n))
+            start += n
 
     def close(self) -> None:
         """Write the end of the file."""
@@ -488,7 +504,10 @@ class SheetWriter:
         sheets = "".join(f'<sheet name="{n}" sheetId="{n}" r:id="rId{n}"/>' for n in numbers)
         relations = "".join(_relation(n, "worksheet", f"worksheets/sheet{n}.xml") for n in numbers)
         overrides = "".join(_override(f"/xl/worksheets/sheet{n}.xml", "worksheet") for n in numbers)
+        relations += _relation(self._n_sheets + 1, "styles", "styles.xml")
+        overrides += _override("/xl/styles.xml", "styles")
         parts = {
+            "xl/styles.xml": _STYLES,
             "xl/workbook.xml": f'<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}"><sheets>{sheets}</sheets></workbook>',
             "xl/_rels/workbook.xml.rels": _relations(relations),
             "_rels/.rels": _relations(_relation(1, "officeDocument", "xl/workbook.xml")),
@@ -513,13 +532,28 @@ class SheetWriter:
             self._sheet.write(b"</sheetData></worksheet>")
             self._sheet.close()
 
-    def _write(self, columns: list[Any]) -> None:
-        rows = pc.binary_join_element_wise("<row>", *map(_cells, columns), "</row>", "")
+    def _write(self, columns: list[Any], kinds: pa.Array | None = None) -> None:
+        n_kinds = 0 if kinds is None or not len(kinds) else len(kinds[0].as_py())
+        cells = [
+            _typed_cells(column, pc.utf8_slice_codeunits(kinds, at, at + 1)) if at < n_kinds else _cells(column)
+            for at, column in enumerate(columns)
+        ]
+        rows = pc.binary_join_element_wise("<row>", *cells, "</row>", "")
         self._sheet.write("".join(rows.to_pylist()).encode())
         self._n_rows += len(rows)
 
 
 _WRITTEN = 10_000
+_FIRST_DAY = datetime(1899, 12, 30)
+# A plain cell, a day, a day with its time, a time.
+_XF = '<xf numFmtId="{}" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>'
+_STYLES = (
+    f'<styleSheet xmlns="{_MAIN}"><fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts>'
+    '<fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill>'
+    '</fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs '
+    f'count="1"><xf/></cellStyleXfs><cellXfs count="4">{"".join(map(_XF.format, (0, 14, 22, 21)))}</cellXfs>'
+    '<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>'
+)
 
 
 def _relation(number: int, kind: str, target: str) -> str:
@@ -548,6 +582,41 @@ def _cells(column: pa.Array) -> pa.Array:
     else:
         cells = _strings(as_strings(column))
     return pc.fill_null(cells, "<c/>")
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
+
+
+def _typed_cells(column: pa.Array, kinds: pa.Array) -> pa.Array:
+    """The cells of a column of strings, each of the kind that it had in the spreadsheet that it comes from."""
+    cells = _cells(column)
+    number = pc.binary_join_element_wise("<c><v>", column, "</v></c>", "")
+    truth = pc.if_else(pc.equal(column, "TRUE"), '<c t="b"><v>1</v></c>', '<c t="b"><v>0</v></c>')
+    for kind, written in (("n", number), ("b", truth), (" ", "<c/>")):
+        cells = pc.if_else(pc.equal(kinds, kind), written, cells)
+    is_date = pc.equal(kinds, "d")
+    if pc.any(is_date).as_py():
+        dates = [_date_cell(text) for text in column.filter(is_date).to_pylist()]
+        cells = pc.replace_with_mask(cells, is_date, pc.coalesce(pa.array(dates, STRING), cells.filter(is_date)))
+    return cells
+
+
+def _date_cell(text: str) -> str | None:
+    """A day, a time or both, as `_Book` gives them, as a number with a style; None of what is none.
+
+    >>> [_date_cell(text) for text in ("2024-02-29", "2024-02-29 12:00:00", "06:00:00", "4e9")]
+    ['<c s="1"><v>45351</v></c>', '<c s="2"><v>45351.5</v></c>', '<c s="3"><v>0.25</v></c>', None]
+    """
+    is_time = "-" not in text
+    try:
+        days = (datetime.fromisoformat(f"1899-12-30 {text}" if is_time else text) - _FIRST_DAY) / timedelta(days=1)
+    except ValueError:
+        return None
+    if not is_time and days < 61:
+        days -= 1  # spreadsheets have a 29th of February 1900
+    style = 3 if is_time else 1 if len(text) == len("2024-02-29") else 2
+    return f'<c s="{style}"><v>{days:.15g}</v></c>' if is_time or days >= 1 else None
 
 
 def as_strings(column: pa.Array) -> pa.Array:

@@ -33,7 +33,7 @@ from bunrui.errors import OptionError
 from bunrui.evaluation.labelled import Labelled, check_classifier
 from bunrui.evaluation.result import Evaluation
 from bunrui.memory import Memory
-from bunrui.models import AUTO
+from bunrui.models import AUTO, MODELS
 from bunrui.models.loo import CountedCorpus
 from bunrui.models.model import Model
 from bunrui.models.multilabel import best_cut
@@ -114,6 +114,11 @@ class Corpus:
     @property
     def true(self) -> list[Any]:
         return self.documents.true
+
+    @property
+    def takes_label_sets(self) -> bool:
+        """Whether `log_odds` has an answer: the model can hold each label against the rest."""
+        return MODELS[self._options["model"]].takes_label_sets
 
     def scores(self, model: str | None = None, **options: Any) -> Floats:
         """The scores of every document by the model of all the others, (n_docs, n_classes).

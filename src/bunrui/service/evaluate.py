@@ -193,11 +193,19 @@ def _rows(batch: pa.RecordBatch, texts: Any) -> Iterable[tuple[Any, Any]]:
 
 def _check_keeps(classifier: StoredClassifier) -> None:
     if classifier.keep != "text":
-        raise Problem("conflict", f"the file keeps {classifier.keep} of its documents: learn into one that keeps texts")
+        raise Problem(
+            "conflict",
+            f"the file keeps {classifier.keep} of its documents: learn into one that keeps texts",
+            fields={"cause": "keeps-none"},
+        )
 
 
 def _check_leaves_out(keep: str, model: str) -> None:
     if keep != "text":
-        raise Problem("conflict", f"the file keeps {keep} of its documents: send texts and labels to be predicted")
+        raise Problem(
+            "conflict",
+            f"the file keeps {keep} of its documents: send texts and labels to be predicted",
+            fields={"cause": "keeps-none"},
+        )
     if kind_of(model).needs_documents:
         raise Problem("conflict", f"{model} would be trained for each document: send texts and labels to be predicted")

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import tempfile
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from itertools import islice
 from typing import Annotated, Any
 
+import pyarrow as pa
 from fastapi import Query, Request, Response
 
 from bunrui.classifier import AnyClassifier
 from bunrui.service.errors import Problem
 from bunrui.service.jobs import Job
+from bunrui.service.processes import write_stream
 from bunrui.service.schemas import answer
 from bunrui.service.service import GONE, Service, call_of
 from bunrui.service.spool import Folder
 from bunrui.service.uploads import Upload, all_apart, batches_apart, inspect_apart
 
 _HEADER = "Whether the first line of CSV, TSV and spreadsheets has the names of the columns"
+_MOST_KNOWN = 1000  # labels of the classifier, by which a column of labels is found
 
 Name = Annotated[str, Query(min_length=1, max_length=255, description="Of the file: its suffix tells the format.")]
 BodyName = Annotated[
@@ -37,7 +43,50 @@ def upload_of(
 ) -> Upload:
     """Folders as files to be read."""
     files = [(folder.name, folder.file) for folder in folders]
-    return Upload(files, encoding, service.settings.limits.body, header, given)
+    known = [str(label) for label in islice(service.served.labels(), _MOST_KNOWN)]
+    return Upload(files, encoding, service.settings.limits.body, header, given, known)
+
+
+class BatchFile:
+    """Batches of documents in a file without a name: in memory is one at a time, however often they are read.
+
+    Attributes
+    ----------
+    n_docs, n_bytes : int
+        Of all batches.
+
+    Examples
+    --------
+    >>> with closing(BatchFile(None)) as found:
+    ...     for texts in (["cheap pills"], ["lunch", "noon"]):
+    ...         _ = found.add(pa.record_batch({"text": texts}))
+    ...     found.n_docs, [batch["text"].to_pylist() for batch in found]
+    (3, [['cheap pills'], ['lunch', 'noon']])
+    """
+
+    def __init__(self, folder: str | None) -> None:
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+        self._sizes: list[int] = []
+        self.n_docs = 0
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(self._sizes)
+
+    def add(self, batch: pa.RecordBatch) -> int:
+        """Write a batch; how many bytes it has.  Each is a stream of its own: files differ in their columns."""
+        self._sizes.append(self._file.write(write_stream(pa.Table.from_batches([batch]))))
+        self.n_docs += batch.num_rows
+        return self._sizes[-1]
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        self._file.seek(0)
+        for size in self._sizes:
+            yield from pa.ipc.open_stream(self._file.read(size)).read_all().to_batches()
+
+    def close(self) -> None:
+        """Let go of the file, which is gone then."""
+        self._file.close()
 
 
 class Intake:
@@ -82,15 +131,26 @@ class Intake:
 
     def labelled(
         self, job: Job, classifier: AnyClassifier, text: str | None, label: str | None, skip_bad: bool
-    ) -> list[Any]:
+    ) -> AbstractContextManager[BatchFile]:
         """All of their documents, with labels in the type that the classifier has."""
         kind = classifier.label_type
         return self.batches(job, text, label, skip_bad, True, None if kind is None else kind.__name__)
 
-    def batches(self, job: Job, *args: Any) -> list[Any]:
-        """All of their documents, by `uploads.batches_apart`."""
-        with self._files.in_use(self._folders, remove=self._is_body):
-            return list(all_apart(job, batches_apart, self._upload, *args))
+    @contextmanager
+    def batches(self, job: Job, *args: Any) -> Iterator[BatchFile]:
+        """All of their documents, by `uploads.batches_apart`, on disk while the block lasts.
+
+        They are read as a whole first, because an error at the end of a file should show before anything is learned.
+        """
+        folder = self._folders[0]
+        with self._files.in_use(self._folders, remove=self._is_body), closing(BatchFile(folder.path)) as found:
+            try:
+                for batch in all_apart(job, batches_apart, self._upload, *args):
+                    folder.grow(found.add(batch))
+                    self._files.make_room(folder)
+                yield found
+            finally:
+                folder.grow(-found.n_bytes)
 
     async def look(
         self, service: Service, request: Request, text: str | None, label: str | None, *, whole: bool = True

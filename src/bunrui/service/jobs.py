@@ -178,7 +178,8 @@ class Jobs:
     def find(self, id: str) -> Job:
         """The job with an id, which somebody asks for."""
         if id not in self._jobs:
-            raise Problem("not-found", "there is no such job, or it was long ago: start another")
+            said = "there is no such job, or it was long ago: start another"
+            raise Problem("not-found", said, fields={"cause": "job-gone"})
         self._jobs[id].asked = time.monotonic()
         return self._jobs[id]
 

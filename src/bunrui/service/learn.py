@@ -99,10 +99,9 @@ def add_learn(app: FastAPI, service: Service) -> None:
         intake = Intake(service, request, name, file, encoding, header, given)
 
         def work(job: Job) -> dict[str, Any]:
-            # Read as a whole first: errors of the file show before anybody has to wait for a long change.
-            batches = intake.labelled(job, served.classifier, text, label, skip_bad)
-            job.total = sum(batch.num_rows for batch in batches)
-            done = service.writer.call(service.sign(request, served.learn_batches), batches, job.add)
+            with intake.labelled(job, served.classifier, text, label, skip_bad) as batches:
+                job.total = batches.n_docs
+                done = service.writer.call(service.sign(request, served.learn_batches), batches, job.add)
             event("change", kind="train", transaction=done["transaction"], documents=done["changed"])
             return dict(done)
 
@@ -135,8 +134,7 @@ def add_learn(app: FastAPI, service: Service) -> None:
         intake = Intake(service, request, name, file, encoding, header, given)
 
         def work(job: Job) -> dict[str, Any]:
-            return measure_batches(
-                served.classifier, intake.labelled(job, served.classifier, text, label, skip_bad), report, job
-            )
+            with intake.labelled(job, served.classifier, text, label, skip_bad) as batches:
+                return measure_batches(served.classifier, list(batches), report, job)
 
         return service.start_job(Job("test", None, is_private=True, is_owners=True), work)

@@ -28,6 +28,7 @@ import pyarrow.compute as pc
 from fastapi import FastAPI, Query, Request, Response
 from starlette.responses import StreamingResponse
 
+from bunrui.analysis.texts import are_blank
 from bunrui.classifier import AnyClassifier
 from bunrui.documents.spreadsheet import SheetWriter, as_strings, to_json
 from bunrui.documents.validation import STRING, each_once
@@ -77,7 +78,7 @@ class Answers:
     best : array of int32, (n_docs,)
         The label of each document; the likeliest one where it may have several.
     shares : array of float64, (n_docs,)
-        How sure that is.
+        How sure that is.  A text with nothing in it has no label, -1, and NaN.
     """
 
     def __init__(self, folder: Folder, id: str, several: bool, options: Sequence[Any] = ()) -> None:
@@ -144,14 +145,18 @@ class Answers:
                 self.folder.grow(message.nbytes)
                 files.make_room(self.folder)
         if not job.done:
-            raise Problem("invalid", "there are no documents in the file: give one with rows")
+            raise Problem(
+                "invalid", "there are no documents in the file: give one with rows", fields={"cause": "no-rows"}
+            )
         self.labels = list(numbers)
         self.best, self.shares, self._ends = np.concatenate(best), np.concatenate(shares), np.array(ends)
         self._limit_keys()
         job.total = job.done
-        counts = Counter(self.labels[k] for k in self.best) if not self.is_several else self._count_sets()
+        named = self.best[self.best >= 0]
+        counts = Counter(self.labels[k] for k in named) if not self.is_several else self._count_sets()
         return {
             "documents": job.done,
+            "blank": len(self.best) - len(named),
             "several": self.is_several,
             "labels": dict(counts.most_common(_MOST_LABELS)),
             "n_labels": len(counts),
@@ -184,15 +189,17 @@ class Answers:
         def number(classes: list[Any]) -> Integers:
             return np.array([numbers.setdefault(plain(name), len(numbers)) for name in classes], np.int32)
 
+        is_blank = are_blank(texts)
         if not self.is_several:
             ranking = rank(classifier, texts)
-            return number(ranking.classes)[ranking.best], ranking.confidence, None
+            best = number(ranking.classes)[ranking.best]
+            return np.where(is_blank, -1, best).astype(np.int32), np.where(is_blank, np.nan, ranking.confidence), None
         classes = classifier.classes_.tolist()
         odds = classifier.label_odds(texts)
         own = number(classes)
         shares = 1 / (1 + np.exp(-np.clip(odds, -700, 700)))
         order = (-odds).argsort(axis=1, kind="stable")
-        above = np.take_along_axis(odds > 0, order, axis=1)
+        above = np.take_along_axis((odds > 0) & ~is_blank[:, None], order, axis=1)
         ends = pa.array(np.concatenate([[0], np.cumsum(above.sum(axis=1))]).astype(np.int32))
         chosen = pa.array(own[order[above]])
         sets = {
@@ -200,7 +207,8 @@ class Answers:
             "shares": pa.ListArray.from_arrays(ends, pa.array(np.take_along_axis(shares, order, axis=1)[above])),
         }
         sure = np.maximum(shares, 1 - shares).min(axis=1)
-        return own[odds.argmax(axis=1)], sure, pa.record_batch(sets)
+        best = np.where(is_blank, -1, own[odds.argmax(axis=1)]).astype(np.int32)
+        return best, np.where(is_blank, np.nan, sure), pa.record_batch(sets)
 
     def _count_sets(self) -> Counter[Any]:
         counts: Counter[Any] = Counter()
@@ -268,7 +276,7 @@ class Answers:
             sign = 1 if order == "unsure" else -1
             rows = rows[np.argsort(sign * self.shares[rows], kind="stable")]
         elif order == "label":
-            place = np.empty(len(self.labels), np.int64)
+            place = np.full(len(self.labels) + 1, len(self.labels))  # those without a label, -1, come last
             place[sorted(range(len(self.labels)), key=self.labels.__getitem__)] = np.arange(len(self.labels))
             rows = rows[np.lexsort((self.shares[rows], place[self.best[rows]]))]
         self._found = key, rows
@@ -313,6 +321,8 @@ class Answers:
                     labels, shares = self._given[row], [1.0] * len(self._given[row])
                 elif sets:
                     labels, shares = [self.labels[number] for number in sets[0]["labels"]], sets[0]["shares"]
+                elif self.best[row] < 0:
+                    labels, shares = [], []
                 else:
                     labels, shares = [self.labels[self.best[row]]], [float(self.shares[row])]
                 found.append(
@@ -329,8 +339,8 @@ class Answers:
 
     # All of them
 
-    def tables(self) -> Iterator[pa.Table]:
-        """All columns of the file, and those of the answers."""
+    def tables(self) -> Iterator[tuple[pa.Table, pa.Array | None]]:
+        """All columns of the file, and those of the answers; of spreadsheets, the kinds of cells."""
         with self._lock:  # a row that is corrected from now on stays as it is in these
             labels, best, shares, given = list(self.labels), self.best.copy(), self.shares.copy(), dict(self._given)
         sets = _batches(self._path("sets.arrow")) if self.is_several else repeat(None)
@@ -344,15 +354,17 @@ class Answers:
                 names, values = [name for name, _ in columns], [column for _, column in columns]
                 if whole_sets is None:
                     names += ["label", "probability"]
-                    values.append(pa.array(labels).take(pa.array(best[start:end])))
-                    values.append(pa.array(shares[start:end]))
+                    is_blank = best[start:end] < 0
+                    values.append(pa.array(labels).take(pa.array(best[start:end], mask=is_blank)))
+                    values.append(pa.array(shares[start:end], mask=is_blank))
                 else:
                     names += ["labels", "probabilities"]
                     values += _set_columns(whole_sets.slice(place, step), start, labels, given)
                 if given:
                     names.append("corrected")
                     values.append(pa.array([row in given for row in range(start, end)]))
-                yield pa.table(values, names=each_once(names))
+                kinds = batch["kinds"] if "kinds" in batch.schema.names else None
+                yield pa.table(values, names=each_once(names)), kinds
                 start = end
 
 
@@ -397,6 +409,8 @@ def _kept(batch: pa.RecordBatch) -> pa.RecordBatch:
             fields = [_undo_dictionary(column) for column in row.flatten()]
             row = pa.StructArray.from_arrays(fields, [field.name for field in row.type])
         columns["row"] = row
+    if "kinds" in batch.schema.names:
+        columns["kinds"] = batch["kinds"]
     return pa.record_batch(columns)
 
 
@@ -466,7 +480,7 @@ def download(answers: Answers, format: str) -> Iterator[bytes]:
     """The bytes of a file with all columns and the answers."""
     sink, writer = _Sink(), None
     with answers.folder.in_use():
-        for table in answers.tables():
+        for table, kinds in answers.tables():
             if format != "parquet":
                 table = pa.table([_flat(column) for column in table.columns], names=table.column_names)
             if format == "csv":
@@ -474,7 +488,7 @@ def download(answers: Answers, format: str) -> Iterator[bytes]:
                 table = pa.table([_tame(column) for column in table.columns], names=names)
             if writer is None:
                 writer = _open(format, sink, table.schema)
-            writer.write_table(table)
+            writer.write_table(table, *([kinds] if format == "xlsx" else []))
             yield sink.drain()
         if writer is not None:
             writer.close()
@@ -515,7 +529,8 @@ def _tame(column: Any) -> Any:
 
 
 def _no_answers() -> Problem:
-    return Problem("not-found", "there are no such predictions, or newer ones: predict the file again")
+    said = "there are no such predictions, or newer ones: predict the file again"
+    return Problem("not-found", said, fields={"cause": "old-predictions"})
 
 
 def add_predictions(app: FastAPI, service: Service) -> None:

@@ -162,6 +162,7 @@ class Answer(Body):
     labels: Annotated[
         list[Label] | None, Field(min_length=1, max_length=1000, description="Its labels; null to skip the document.")
     ]
+    client: Annotated[Client | None, Field(description="Who answers, and may undo it; else who was given it.")] = None
 
 
 class TakeBack(Body):
@@ -436,6 +437,7 @@ class Taught(TypedDict):
     answers: Annotated[int, Field(description="Documents among them that are learned.")]
     left: int
     skipped: int
+    blank: Annotated[int, Field(description="Documents without text, which are left out.")]
     labels: Annotated[list[Label], Field(description="In the order of keys.")]
 
 
@@ -476,7 +478,7 @@ class TakenBack(TypedDict):
 class Forecast(TypedDict):
     likely: int
     low: int
-    high: int
+    high: Annotated[int | None, Field(description="Null where nobody can tell the most that it takes.")]
 
 
 class TaughtProgress(TypedDict):
@@ -662,7 +664,15 @@ _EXAMPLES: dict[type, Any] = {
     Ask: {"client": "a", "n": 3},
     Answer: {"digest": "0f343b0931126a20f133d67c2b018a3b", "labels": ["spam"]},
     TakeBack: {"digest": "0f343b0931126a20f133d67c2b018a3b", "client": "a"},
-    Taught: {"name": "mails.csv", "documents": 5, "answers": 1, "left": 4, "skipped": 0, "labels": ["spam", "ham"]},
+    Taught: {
+        "name": "mails.csv",
+        "documents": 5,
+        "answers": 1,
+        "left": 4,
+        "skipped": 0,
+        "blank": 0,
+        "labels": ["spam", "ham"],
+    },
     Questions: {"questions": [_QUESTION]},
     Answered: {"learned": True, "labels": ["spam"], "transaction": 7, "changed": 1, "answers": 7, "left": 12},
     TakenBack: {"changed": 1, "question": _QUESTION, "answers": 6},

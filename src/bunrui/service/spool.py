@@ -205,7 +205,8 @@ class Files:
 
 
 def _gone() -> Problem:
-    return Problem("not-found", "there is no such file, or nobody asked for it for long: send it again")
+    said = "there is no such file, or nobody asked for it for long: send it again"
+    return Problem("not-found", said, fields={"cause": "file-gone"})
 
 
 def _lock(root: str) -> int:

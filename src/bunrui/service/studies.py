@@ -225,6 +225,8 @@ def find_suspects(clf: AnyClassifier, documents: list[Document], kept: Collectio
                 "suggested": suspect.suggested,
                 "probability": suspect.probability,
                 "suggested_probability": suspect.suggested_probability,
+                "doubts": [doubt._asdict() for doubt in suspect.doubts],
+                "better": list(suspect.better),
                 "explanation": members,
                 "html": html,
             }

@@ -5,6 +5,7 @@ GET  /v1/teach            how far it is
 POST /v1/teach/next       the next questions; what one client was given, no other gets
 POST /v1/teach/answer     the labels of a document, or that it is skipped
 POST /v1/teach/undo       take an answer back; only the client that gave it may
+POST /v1/teach/unlabelled use the documents as texts without a label, too
 GET  /v1/teach/progress   the accuracy, its curve, and how many answers a wish takes
 
 An answer is in the classifier's file before it is confirmed, which waits for the disk.  So a client asks for its next
@@ -112,7 +113,9 @@ class Teaching:
             labels = given_labels(labels, self._served.classifier.label_type)
             check_new(labels)
         except (pa.ArrowException, OSError, ValueError, KeyError, BunruiError) as error:
-            raise Problem("conflict", f"{os.path.basename(self._path)} is damaged: send the documents again") from error
+            name = os.path.basename(self._path)
+            fields = {"cause": "damaged-pool", "file": name}
+            raise Problem("conflict", f"{name} is damaged: send the documents again", fields=fields) from error
         opened = queue(self._served.classifier, texts)
         self._replace(opened, name, labels)
         return opened
@@ -127,7 +130,8 @@ class Teaching:
         """The queue, or a problem where there is none."""
         found = self.open()
         if found is None:
-            raise Problem("not-found", "there are no documents to teach with: send a file to /v1/teach first")
+            said = "there are no documents to teach with: send a file to /v1/teach first"
+            raise Problem("not-found", said, fields={"cause": "no-pool"})
         return found
 
     def state(self) -> schemas.Taught:
@@ -137,7 +141,7 @@ class Teaching:
     def describe(self, asked: Queue | None) -> schemas.Taught:
         """How far a queue is; on any thread."""
         if asked is None:
-            return {"name": "", "documents": 0, "answers": 0, "left": 0, "skipped": 0, "labels": []}
+            return {"name": "", "documents": 0, "answers": 0, "left": 0, "skipped": 0, "blank": 0, "labels": []}
         known = self._served.labels()
         return {
             "name": self._name,
@@ -145,13 +149,15 @@ class Teaching:
             "answers": len(asked.answers),
             "left": len(asked),
             "skipped": asked.n_skipped,
+            "blank": asked.n_blank,
             "labels": [*self._labels, *(label for label in known if label not in self._labels)][:_MOST_LABELS],
         }
 
     def answer(self, body: schemas.Answer) -> schemas.Answered:
         """Learn the labels of a document, or skip it."""
         asked = self.needed()
-        client, question = self._find(asked, body.digest)
+        given_to, question = self._find(asked, body.digest)
+        client = given_to if body.client is None else body.client
         is_learned = False
         if body.labels is None:
             asked.skip(question)
@@ -184,13 +190,27 @@ class Teaching:
         client, question, given = known or ("", asked.question(body.digest), None)
         has = asked.answer_to(question)
         if has is not None and (client not in (None, body.client) or has != given):
-            raise Problem("conflict", "this answer is somebody else's: look it up in the history, and undo it there")
+            said = "this answer is somebody else's: look it up in the history, and undo it there"
+            raise Problem("conflict", said, fields={"cause": "not-yours"})
         is_undone = asked.undo(question)
         if is_undone:
             with self._lock:
                 del self._learned[body.digest]
                 self._given(body.client)[question.digest] = question
         return {"changed": int(is_undone), "question": _as_dict(question), "answers": len(asked.answers)}
+
+    def use_unlabelled(self) -> schemas.Changed:
+        """Use the documents as texts without a label, too."""
+        asked = self.needed()
+        classifier = self._served.classifier
+        before, n_before = classifier.last_seen, len(classifier.memory.pool)
+        asked.use_unlabelled()
+        now = classifier.last_seen
+        return {
+            "transaction": now if now != before else None,
+            "changed": len(classifier.memory.pool) - n_before,
+            "documents": classifier.counts.n_docs,
+        }
 
     # On any thread
 
@@ -371,10 +391,11 @@ def add_teach(app: FastAPI, service: Service) -> None:
         intake = Intake(service, request, name, file, encoding, header)
 
         def work(job: Job) -> dict[str, Any]:
-            batches = intake.batches(job, text, None, skip_bad, False)
-            columns = [batch["text"] for batch in batches]
+            with intake.batches(job, text, None, skip_bad, False) as batches:
+                columns = [batch["text"] for batch in batches]
             if not columns or pa.types.is_nested(columns[0].type):
-                raise Problem("invalid", f"{intake.name} has no texts to show: give a file with texts")
+                fields = {"cause": "no-texts", "file": intake.name}
+                raise Problem("invalid", f"{intake.name} has no texts to show: give a file with texts", fields=fields)
             job.total = sum(map(len, columns))
             return dict(writer.call(teaching.begin, intake.name, names, pa.concat_arrays(columns)))
 
@@ -408,6 +429,14 @@ def add_teach(app: FastAPI, service: Service) -> None:
     )
     async def undo(request: Request) -> Response:
         return await service.change(schemas.TakeBack, request, teaching.undo)
+
+    @app.post(
+        "/v1/teach/unlabelled",
+        **describe_teaching("Use the documents as texts without a label, too", schemas.Changed, 404, 422, 507),
+    )
+    async def use_unlabelled(request: Request) -> Response:
+        """At most 5,000 of them, at random; they count only where they help.  /v1/unlabelled/unlearn ends it."""
+        return answer(await writer.run(service.sign(request, teaching.use_unlabelled)))
 
     @app.get(
         "/v1/teach/progress",

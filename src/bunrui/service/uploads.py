@@ -58,7 +58,7 @@ class Upload:
     Unpacked, they have at most `most_bytes`, or eight times as many as they came with, but not more than 4 GiB unless
     one of them came with more.  `header` says whether the first
     line of CSV, TSV and spreadsheets has the names of the columns; None, to find out.  `given` is the label of all
-    documents, where the client gives one.
+    documents, where the client gives one; `known` are labels of the classifier, by which a column of labels is found.
 
     Examples
     --------
@@ -76,6 +76,7 @@ class Upload:
     most_bytes: int
     header: bool | None = True
     given: str | None = None
+    known: Sequence[str] = ()
 
     def inspect(self, text: str | None, label: str | None, *, whole: bool = True) -> dict[str, Any]:
         """What is in the files, where these columns are text and label.
@@ -94,7 +95,7 @@ class Upload:
         choices = [name for name in columns if _may_be_labels(rows, name)]
         if columns:
             text = _guess_text(columns, label, rows) if text is None else text
-            label = _guess_label(choices, text, rows) if label is None and self.given is None else label
+            label = _guess_label(choices, text, rows, self.known) if label is None and self.given is None else label
         labelled = whole and (not columns or label is not None or self.given is not None)
         progress = self._progress()
         labels: Counter[str] = Counter()
@@ -344,11 +345,13 @@ def rows_apart(send: Send, _: bytes, about: Any, text: str | None, skip_bad: boo
 
 def all_apart(job: Job, function: Callable[..., None], upload: Upload, *args: Any) -> Generator[Any]:
     """What a function sends about files, from a process of its own."""
-    about = upload.files, upload.encoding, upload.most_bytes, upload.header, upload.given
+    about = upload.files, upload.encoding, upload.most_bytes, upload.header, upload.given, upload.known
     try:
         yield from run_apart(job, function, about, *args, memory=upload.memory)
     except Died:
-        raise Problem("invalid", f"{upload.files[0][0]} is damaged: get or write it again") from None
+        name = upload.files[0][0]
+        fields = {"cause": "damaged-file", "file": name}
+        raise Problem("invalid", f"{name} is damaged: get or write it again", fields=fields) from None
 
 
 def _guess_text(columns: list[str], label: str | None, rows: list[Row]) -> str:
@@ -357,8 +360,8 @@ def _guess_text(columns: list[str], label: str | None, rows: list[Row]) -> str:
     return _usual(_TEXTS, free) or max(free, key=lambda name: sum(map(len, _strings(rows, name))))
 
 
-def _guess_label(columns: list[str], text: str, rows: list[Row]) -> str | None:
-    """The column with one of the usual names; else the one whose cells come again most often.
+def _guess_label(columns: list[str], text: str, rows: list[Row], known: Sequence[str] = ()) -> str | None:
+    """The column with one of the usual names; else with labels that are known; else whose cells come again most often.
 
     Where each cell of the other columns is another one, as titles and numbers are, nobody can tell.  Where all cells
     are the same, as in a file that is sorted by label, they are labels if no other column is like that.
@@ -366,6 +369,11 @@ def _guess_label(columns: list[str], text: str, rows: list[Row]) -> str | None:
     free = [name for name in columns if name != text and not _are_texts(_strings(rows, name))]
     if usual := _usual(_LABELS, free):
         return usual
+    labels = frozenset(known)
+    n_known = {name: sum(str(row.get(name)) in labels for row in rows) for name in free}
+    best = max(free, key=n_known.__getitem__, default=None)
+    if best is not None and n_known[best] > len(rows) / 2:
+        return best
     distinct = {name: {str(row[name]) for row in rows if row.get(name) is not None} for name in free}
     repeating = [name for name in free if 1 < len(distinct[name]) <= len(rows) * 2 / 3]
     same = [name for name in free if len(distinct[name]) == 1 and len(rows) >= _SORTED]

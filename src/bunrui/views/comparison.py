@@ -104,6 +104,8 @@ def comparison_chart(comparison: Comparison) -> Markup:
 def comparison_table(comparison: Comparison, *, is_sortable: bool = False, is_page: bool = False) -> Table:
     """A line for each row, with all figures, or with those of the page; sorting takes a script."""
     columns = _PAGE_COLUMNS if is_page else _COLUMNS
+    if all(row.cost.predict_rate is None for row in comparison.rows):  # too few documents to tell
+        columns = [column for column in columns if column is not _PREDICT]
     return _table(comparison.rows, columns, caption=Phrase("All figures", "compare.figures"), is_sortable=is_sortable)
 
 

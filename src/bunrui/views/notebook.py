@@ -37,7 +37,7 @@ def audit_html(audit: Any) -> str:
         [
             str(suspect.row),
             ", ".join(map(str, suspect.given)),
-            str(suspect.suggested),
+            ", ".join(map(str, suspect.better)),
             f"{suspect.probability:.4f}",
             excerpt(str(audit.text(suspect.row)), _LONGEST),
         ]

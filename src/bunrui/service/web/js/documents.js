@@ -60,6 +60,7 @@ export function browser() {
   let found = [];
   let next = null;
   let label = null;
+  let searched = null; // which changes there were at the last search
   const chosen = new Set(); // digests
 
   const words = h("input", { type: "search", id: "wanted", dir: "auto", maxlength: 1000, autocomplete: "off" });
@@ -98,7 +99,10 @@ export function browser() {
     before: midnight(until.value, 1),
   });
 
+  const changes = () => `${state.info?.transactions} ${state.info?.documents}`;
+
   const search = guarded(async () => {
+    searched = changes();
     chosen.clear();
     found = [];
     next = null;
@@ -216,10 +220,12 @@ export function browser() {
     replace(outcome);
     search();
   });
-  /** The labels may be others now; at first, show the documents that came last. */
+  /** The labels may be others now; at first, and after changes made elsewhere, show the documents as they are. */
   function update() {
     drawLabels();
-    if (!turn) search();
+    if (acting.disabled || (turn && searched === changes())) return; // a change of this search looks again by itself
+    replace(outcome); // its button would undo something else
+    search();
   }
 
   return { element, update, focus: () => words.focus(), wanted };

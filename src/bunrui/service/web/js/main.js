@@ -166,7 +166,10 @@ function listKeys() {
         line(["Ctrl", "Enter"], "keys.predict"),
         line(["←", "→"], "keys.move"),
         line(["1", "0"], "keys.label"),
+        line(["n"], "keys.new"),
+        line([","], "keys.several"),
         line(["s"], "keys.skip"),
+        line(["u"], "keys.back"),
         line(["k"], "keys.keep"),
         line(["r"], "keys.relabel"),
         line(["s"], "keys.save"),
@@ -190,7 +193,7 @@ function onKey(event) {
     event.preventDefault();
     current().focus?.();
   } else if (Object.hasOwn(LETTERS, key)) location.hash = `#/${LETTERS[key]}`;
-  else current().key?.(key);
+  else if (current().key?.(key)) event.preventDefault(); // the letter is no text of the field that has the focus now
 }
 
 // --- the header

@@ -35,6 +35,9 @@ export function problem(error) {
 // Nothing needs to be said besides the name of the problem.
 const PLAIN = ["no-token", "read-only", "busy", "no-room", "changed-since", "several-labels", "unreachable"];
 
+// Errors of these kinds are many: their sentence comes after one that says the kind in the language of the page.
+const GENERAL = ["data", "table", "label", "option", "store", "mismatch", "missing-extra", "kernel"];
+
 /** Why, in the language of the page; the sentences of the service, which are English, where the page has none. */
 function why(kind, { message, fields = {} }) {
   const { choices, suggests } = fields;
@@ -44,7 +47,10 @@ function why(kind, { message, fields = {} }) {
     typeof value === "string" ? visible(value) : value,
   ]);
   const said = [choices ? "cause.choices" : `cause.${fields.cause}`, Object.fromEntries(words)];
-  if (language() !== "en" && canSay(...said)) return h("span", { t: said });
+  if (language() !== "en" && canSay(...said)) {
+    const more = GENERAL.includes(fields.cause) && !choices && h("small", { lang: "en" }, " ", data(message || ""));
+    return h("span", {}, h("span", { t: said }), more);
+  }
   return language() !== "en" && PLAIN.includes(kind) ? null : data(message || "");
 }
 

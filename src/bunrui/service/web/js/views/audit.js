@@ -74,7 +74,9 @@ export function create() {
       card,
       h("p", { class: "muted", t: ["audit.place", { at: at + 1, of: suspects.length, total }] }),
       said(),
-      h("p", { class: "doubt", t: ["audit.doubt", words] }),
+      one.doubts.length
+        ? [h("p", { class: "doubt", t: ["audit.set", { given }] }), h("ul", {}, one.doubts.map(about))]
+        : h("p", { class: "doubt", t: ["audit.doubt", words] }),
       one.explanation && one.explanation.against !== null
         ? [speaking(given, one.explanation.contributions), drawing(one.html)]
         : h("p", { class: "text", dir: "auto" }, visible(one.text)),
@@ -82,14 +84,15 @@ export function create() {
         "div",
         { class: "row decide" },
         key("k", ["audit.keep", { label: given }], keep, "primary"),
-        isOne
+        isOne && !one.doubts.length
           ? key("r", ["audit.relabel", { label: visible(one.suggested) }], () => choose(one.suggested), "primary")
-          : key("r", ["audit.add", { label: visible(one.suggested) }], () => change(withSuggested(one)), "primary"),
+          : key("r", ["audit.relabel", { label: better(one).map(visible).join(", ") }], () => change(better(one)), "primary"),
         done.length > 0 && undoing(),
       ),
-      isOne ? choices() : sets(one),
+      isOne && !one.doubts.length ? choices() : sets(one),
     );
-    announce(`${t("audit.doubt", words)} ${one.text.slice(0, LONGEST_SAID)}`);
+    const doubts = one.doubts.map((doubt) => t(...told(doubt))).join(" ");
+    announce(`${doubts || t("audit.doubt", words)} ${one.text.slice(0, LONGEST_SAID)}`);
   }
 
   /** What was decided last. */
@@ -124,7 +127,15 @@ export function create() {
     ];
   }
 
-  const withSuggested = ({ given, suggested }) => [...new Set([...given, suggested])];
+  /** The labels that a document with several should have; where none of them is in doubt, one is added. */
+  const better = ({ given, suggested, doubts, better: names }) => (doubts.length ? names : [...given, suggested]);
+
+  /** Whether a single label seems to be wrong, or to be missing. */
+  const told = ({ label, is_given, probability }) => [
+    is_given ? "audit.surplus" : "audit.missing",
+    { label: visible(label), share: percent(probability) },
+  ];
+  const about = (doubt) => h("li", { t: told(doubt) });
 
   /** The labels of a document that has several: all of them are chosen anew, so that none is lost unseen. */
   function sets({ given }) {

@@ -1,13 +1,13 @@
 // File: all texts of a file get labels; a table of them, to sort, to search, to correct and to download.
 
-import { address, get, post, work } from "../api.js";
+import { Problem, address, get, post, work } from "../api.js";
 import { correct, undo } from "../changes.js";
 import { data, drawing, h, replace, view } from "../dom.js";
 import { number, percent, t } from "../i18n.js";
 import { picker } from "../picker.js";
 import { visible } from "../show.js";
 import { canWrite, countedLabels, events, state } from "../state.js";
-import { announce, oneAtATime, withProgress } from "../tell.js";
+import { announce, guarded, oneAtATime, withProgress } from "../tell.js";
 import { upload } from "../upload.js";
 import { LONGEST_EXPLAINED } from "./predict.js";
 
@@ -15,9 +15,10 @@ const ORDERS = ["file", "unsure", "sure", "label"];
 const FORMATS = ["csv", "xlsx", "parquet"];
 const WAIT = 300; // milliseconds without a key
 const LIMIT = 50;
+const KEPT = "bunrui.file"; // the service has the table; this tab knows which one, so that a reload shows it again
 
 export function create() {
-  let job = null; // of which the table shows the result: { id, result }
+  let job = null; // of which the table shows the result: { id, name, result, read, skip_bad, path }
   let asked = {};
   let turns = 0;
   let timer = 0;
@@ -97,46 +98,72 @@ export function create() {
 
   // --- predicting
 
-  const predict = alone(async (skip_bad) => {
+  /** How the service reads the file. */
+  function reading() {
     const { file, text, header, encoding } = files.options();
-    const path = address("/v1/predictions", { file: file[0], text, header, encoding, skip_bad });
+    return { file, text, header, encoding };
+  }
+
+  const predict = alone(async (skip_bad, read = reading(), name = files.names()[0]) => {
+    const path = address("/v1/predictions", { ...read, skip_bad });
     let id = null;
     const follow = ({ progress, signal }) =>
       work(path, { signal, progress: (told) => ((id = told.id), progress(told)) });
     const result = await withProgress(running, follow).catch((error) => {
-      throw files.offer(error, () => predict(true));
+      throw files.offer(error, () => predict(true, read, name));
     });
     if (path !== job?.path) changes.clear(); // else the service keeps what was corrected
-    job = { id, result, skip_bad, path };
+    job = { id, name, result, read, skip_bad, path };
+    sessionStorage.setItem(KEPT, JSON.stringify(job));
+    await begin();
+    announce(t("file.done", { n: result.documents - result.blank }));
+    summary.scrollIntoView({ block: "nearest" });
+  });
+
+  /** Show the table from its beginning. */
+  async function begin() {
     asked = { order: "file", label: null, find: "", offset: 0 };
     order.value = "file";
     search.value = "";
     drawAround();
     await load();
     found.hidden = false;
-    announce(t("file.done", { n: result.documents }));
-    summary.scrollIntoView({ block: "nearest" });
+  }
+
+  /** Show the table of before, if the service still has it. */
+  const restore = guarded(async () => {
+    const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null");
+    if (job || !kept || !state.info) return;
+    job = kept;
+    try {
+      await begin();
+    } catch (error) {
+      job = null;
+      sessionStorage.removeItem(KEPT);
+      if (!(error instanceof Problem) || error.kind !== "not-found") throw error;
+    }
   });
 
   /** Teach with the documents of the file, in the view for that. */
   function teach() {
-    const { file, text, header, encoding } = files.options();
     location.hash = "#/teach";
-    const detail = { file, text, header, encoding, skip_bad: job.skip_bad };
+    const detail = { ...job.read, skip_bad: job.skip_bad };
     events.dispatchEvent(new CustomEvent("teach-these", { detail }));
   }
 
   function drawAround() {
-    const { documents, skipped, problems } = job.result;
+    const { documents, blank, skipped, problems } = job.result;
     replace(
       summary,
-      h("p", { t: ["file.done", { n: documents }] }),
+      !files.names().length && h("h3", {}, data(job.name)),
+      h("p", { t: ["file.done", { n: documents - blank }] }),
+      blank > 0 && h("p", { class: "muted", t: ["file.blank", { n: blank }] }),
       skipped > 0 && h("p", { class: "warning", t: ["train.skipped", { n: skipped }] }),
       skipped > 0 && h("p", { class: "muted" }, data(problems[0])),
       changes.size > 0 &&
         h("p", { class: "row" },
           h("span", { t: ["file.corrected", { n: changes.size }] }),
-          h("button", { type: "button", t: "file.again", on: { click: () => predict(job.skip_bad) } }),
+          h("button", { type: "button", t: "file.again", on: { click: () => predict(job.skip_bad, job.read, job.name) } }),
         ),
     );
     replace(
@@ -295,5 +322,5 @@ export function create() {
     clearTimeout(timer);
     timer = setTimeout(() => ask({ find: search.value.trim() }), WAIT);
   });
-  return { element, focus: () => (found.hidden ? files.drop.querySelector("button") : search).focus() };
+  return { element, shown: restore, focus: () => (found.hidden ? files.drop.querySelector("button") : search).focus() };
 }

@@ -10,6 +10,7 @@ import { canWrite, events, refresh } from "../state.js";
 import { announce, guarded, oneAtATime } from "../tell.js";
 
 const MOST_CHANGES = 20; // on a page
+const MOST_ASKED = 5; // that are named, before they are taken back
 const WITHOUT = ["rename", "compact", "slim"]; // changes that are about documents, and leave them as they are
 const NAMED = ["learn", "unlearn", "forget", "merge", "set", "calibrate", "choose", "compact", "slim"];
 
@@ -194,6 +195,12 @@ export function create() {
         "div",
         { class: "asking" },
         h("p", { t: ["history.ask", { ...words, number: String(change.number) }] }),
+        h(
+          "ul",
+          {},
+          after.slice(0, MOST_ASKED).map((one) => h("li", {}, `#${one.number} `, told(one), poolChange(one))),
+          after.length > MOST_ASKED && h("li", { t: ["history.further", { n: after.length - MOST_ASKED }] }),
+        ),
         others.length > 0 &&
           h("p", { class: "warning", t: ["history.others", { names: others.map(visible).join(", ") }] }),
         h(

@@ -6,7 +6,7 @@ import { percent, t } from "../i18n.js";
 import { picker } from "../picker.js";
 import { curlJob, file, program, same } from "../same.js";
 import { visible } from "../show.js";
-import { canWrite, events, refresh, state } from "../state.js";
+import { canWrite, events, hasSets, refresh, state } from "../state.js";
 import { announce, guarded, oneAtATime, withProgress } from "../tell.js";
 import { upload } from "../upload.js";
 
@@ -39,6 +39,9 @@ export function create() {
 
   const locked = h("p", { class: "muted", t: "teach.readonly" });
   const names = h("input", { type: "text", id: "teach-labels", hint: "teach.labels.hint", autocomplete: "off" });
+  names.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.isComposing) files.about.querySelector("button.primary")?.click();
+  });
   const running = h("div");
   const alone = oneAtATime((isBusy) => {
     files.about.disabled = isBusy;
@@ -65,6 +68,8 @@ export function create() {
   });
   const beginning = h("div", {}, files.drop, files.about, running);
   const card = h("div", { class: "card", tabindex: -1 });
+  // From the search back to the keys: leaving the field closes its list.
+  card.addEventListener("keydown", ({ key }) => key === "Escape" && card.focus(), { capture: true });
   const several = h("input", { type: "checkbox", id: "teach-several" });
   const wish = h(
     "select",
@@ -74,6 +79,8 @@ export function create() {
   wish.value = localStorage.getItem(WISH) ?? "0.9";
   const measured = h("div", { "aria-live": "polite" });
   const place = h("p", { class: "muted" });
+  const pool = h("input", { type: "checkbox", id: "teach-pool", "aria-describedby": "teach-help" });
+  const help = h("p", { class: "muted", id: "teach-help", "aria-live": "polite" });
   const session = h(
     "div",
     { class: "teaching" },
@@ -84,6 +91,8 @@ export function create() {
       measured,
       h("p", { class: "field" }, h("label", { for: "teach-wish", t: "teach.wish" }), wish),
       h("p", {}, several, " ", h("label", { for: "teach-several", t: "teach.several" })),
+      h("p", {}, pool, " ", h("label", { for: "teach-pool", t: "teach.pool" })),
+      help,
       h("button", { type: "button", class: "quiet", t: "teach.others", on: { click: () => others() } }),
     ),
   );
@@ -166,7 +175,11 @@ export function create() {
   const left = () => Math.max(known.documents - known.answers - known.skipped, 0);
 
   function draw() {
-    replace(place, h("span", { t: ["teach.place", { answers: known.answers, left: left() }] }));
+    replace(
+      place,
+      h("span", { t: ["teach.place", { answers: known.answers, left: left() }] }),
+      known.blank > 0 && [" · ", h("span", { t: ["file.blank", { n: known.blank }] })],
+    );
     const hadFocus = card.contains(document.activeElement);
     if (current === null) {
       const isOver = left() === 0 && waiting === 0;
@@ -265,7 +278,7 @@ export function create() {
 
   const send = async (question, labels) => {
     try {
-      const found = await post("/v1/teach/answer", { digest: question.digest, labels });
+      const found = await post("/v1/teach/answer", { digest: question.digest, labels, client: client() });
       known.answers = found.answers + waiting - 1;
       if (labels && !found.learned) {
         forget(question); // the answer of somebody else is not taken back here
@@ -321,11 +334,12 @@ export function create() {
       h("div", {}, h("dt", { t: name }), h("dd", {}, value, h("small", { t: beside })));
     const { accuracy, low, high, forecast, sample } = found;
     const isKnown = accuracy !== null;
+    const isOpen = forecast?.high === null; // nobody can tell the most that it takes
     const takes = !forecast
       ? ["teach.unknown", {}]
       : forecast.likely === 0
-        ? ["teach.reached", { high: forecast.high }]
-        : ["teach.takes", { n: forecast.likely, low: forecast.low, high: forecast.high }];
+        ? [isOpen ? "teach.reached.open" : "teach.reached", { high: forecast.high }]
+        : [isOpen ? "teach.takes.open" : "teach.takes", { n: forecast.likely, low: forecast.low, high: forecast.high }];
     replace(
       measured,
       h(
@@ -349,6 +363,32 @@ export function create() {
     await refresh();
   });
 
+  /** Whether documents without an answer help, and how much. */
+  function told() {
+    const { unlabelled } = state.info;
+    if (!unlabelled) return "teach.pool.about";
+    const { n_pool: n, weight, evidence } = unlabelled;
+    const value = (wanted) => percent(evidence.find((one) => one.weight === wanted).value);
+    if (weight) return ["teach.pool.helps", { n, with: value(weight), without: value(0) }];
+    return hasSets() ? "teach.pool.sets" : evidence.length ? "teach.pool.useless" : "teach.pool.early";
+  }
+
+  const showHelp = () => {
+    pool.checked = Boolean(state.info?.unlabelled);
+    if (state.info) replace(help, h("span", { t: told() }));
+  };
+  const useAlone = oneAtATime((isBusy) => {
+    pool.disabled = isBusy;
+    if (isBusy) replace(help, h("span", { t: "teach.pool.busy" }));
+    else showHelp();
+  });
+  const usePool = useAlone(async () => {
+    await sending;
+    await post(pool.checked ? "/v1/teach/unlabelled" : "/v1/unlabelled/unlearn", {});
+    await measure();
+  });
+  pool.addEventListener("change", usePool);
+
   wish.addEventListener("change", () => {
     localStorage.setItem(WISH, wish.value);
     measure();
@@ -364,16 +404,25 @@ export function create() {
     show(beginning, canWrite() && !has);
     show(session, canWrite() && has);
   }
-  events.addEventListener("info", lock);
+  events.addEventListener("info", () => {
+    lock();
+    if (!pool.disabled) showHelp();
+  });
   events.addEventListener("teach-these", ({ detail }) => take(detail));
   lock();
+  const focus = () => card.querySelector(".picker input")?.focus();
   return {
     element,
     shown: () => {
       lock();
       if (current === null && waiting === 0) open();
     },
-    focus: () => card.querySelector(".picker input")?.focus(),
-    key: (name) => card.querySelector(`button[data-key="${CSS.escape(name)}"]`)?.click(),
+    focus,
+    key: (name) => {
+      if (name === "n") return focus(), true;
+      if (name === "," && !session.hidden) several.click();
+      else card.querySelector(`button[data-key="${CSS.escape(name)}"]`)?.click();
+      return false;
+    },
   };
 }
