@@ -197,7 +197,7 @@ WITH_TEXTS: dict[str, Any] = {
         "label": pa.ListArray.from_arrays(list(range(1001)), pa.array(["x"] * 1000).dictionary_encode())
     },
     "views of strings": {"label": pa.array(["x"] * 1000, pa.string_view())},
-    "numbers": {"label": [1] * 1000},
+    "numbers": {"label": [0.5] * 1000},
     "a dictionary of ids": {"label": ["x"] * 1000, "id": pa.array(["1"] * 1000).dictionary_encode()},
 }
 
