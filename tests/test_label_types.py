@@ -367,3 +367,13 @@ def test_a_text_stands_for_one_integer_or_none(text: str) -> None:
             assert str(int(text)) != text or not -(1 << 63) <= int(text) < 1 << 63
     else:
         assert type(found) is int and text_of(found) == text
+
+
+def test_a_file_without_documents_goes_on_with_the_type_of_its_log(tmp_path: Path) -> None:
+    with bunrui.create(tmp_path / "a.bunrui") as clf:
+        clf.learn(["a"], [-1]).unlearn(["a"], [-1])
+    with bunrui.open(tmp_path / "a.bunrui") as clf:
+        assert clf.label_type is int and clf.info()["label_type"] == "int" and clf.label_named("5") == 5
+        clf.compact()
+        assert clf.label_type is None
+        clf.learn(["a"], ["spam"])

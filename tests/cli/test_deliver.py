@@ -87,7 +87,7 @@ def test_unsure(deliver: Deliver) -> None:
     ("data", "options", "file", "told"),
     [
         (SPAM, (), "none.bunrui", "none.bunrui"),
-        (SPAM, ("--positive", "phishing"), "mail.bunrui", "no label 'phishing', but ham, spam"),
+        (SPAM, ("--positive", "phishing"), "mail.bunrui", "no label 'phishing', but 'ham', 'spam'"),
         (SPAM, ("--unsure", "0.01"), "mail.bunrui", "needs probabilities that can be believed"),
         (b"", (), "mail.bunrui", "there is no mail: give its headers"),
     ],
@@ -172,3 +172,12 @@ def test_stamping_twice_is_stamping_once(lines: list[bytes]) -> None:
     for newline in (b"\n", b"\r\n"):
         once = stamp(newline.join(lines), {"X-A": "new"})
         assert stamp(once, {"X-A": "new"}) == once and once.count(b"X-A: new") == 1
+
+
+def test_exit_zero_needs_no_label_spam(deliver: Deliver) -> None:
+    with bunrui.create("own.bunrui") as clf:
+        clf.learn(["invoice", "newsletter"], ["bills", "a\nb"])
+    done = deliver(HAM, "--exit-zero", file="own.bunrui")
+    assert done.code == 0 and done.out.startswith(b"X-Bunrui-Label: ")
+    done = deliver(HAM, file="own.bunrui")
+    assert done.code == 3 and "no label 'spam', but 'a\\nb', 'bills': give one" in done.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,11 @@ def test_other_tables_are_read_too() -> None:
         labels_of(pa.table({"text": ["a"], "topic": ["x"]}))
 
 
+def test_a_dataset_for_each_label() -> None:
+    given = make().remove_columns("label")
+    assert sorted(set(labels_of({"spam": given, "ham": given}))) == ["ham", "spam"]
+
+
 def test_splits_are_named() -> None:
     with pytest.raises(DataError, match=r"the splits train, test: give one, such as dataset\['train'\]"):
         documents.read(datasets.DatasetDict(train=make(), test=make()))
@@ -140,9 +146,18 @@ def test_a_folder_of_splits_says_which_there_are(tmp_path: Path) -> None:
     assert labels_of(tmp_path / "saved" / "test") == NAMES
 
 
-def test_a_folder_names_no_files_elsewhere(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ('{"_data_files": [{"filename": "../other.arrow"}]}', "the file '../other.arrow', which is not in the folder"),
+        ('{"_data_files": [{"filename": ".."}]}', "the file '..', which is not in the folder"),
+        ('{"_data_files": [{"filename": "gone.arrow"}]}', "the file 'gone.arrow', which is not in the folder"),
+        ('{"_data_files": []}', "this dataset has no rows"),
+        ('{"_data_fi', "state.json does not list the files of this dataset"),
+    ],
+)
+def test_a_folder_names_its_own_files(tmp_path: Path, content: str, problem: str) -> None:
     make().save_to_disk(tmp_path / "saved")
-    state = tmp_path / "saved" / "state.json"
-    state.write_text(json.dumps({"_data_files": [{"filename": "../other.arrow"}]}))
-    with pytest.raises(DataError, match=r"state\.json names the file '\.\./other\.arrow', which is not in the folder"):
+    (tmp_path / "saved" / "state.json").write_text(content)
+    with pytest.raises(DataError, match=re.escape(problem)):
         documents.read(tmp_path / "saved")

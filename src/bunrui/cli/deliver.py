@@ -14,6 +14,7 @@ from bunrui.cli.errors import describe
 from bunrui.cli.options import Classifier, flag, option, reads_tables
 from bunrui.errors import BunruiError, OptionError, UnlearnError
 from bunrui.labels import is_known, text_of
+from bunrui.phrases import some
 
 # As bogofilter has them; any other would be taken for an answer.
 _IS_POSITIVE, _IS_OTHER, _IS_UNSURE, FAILED = range(4)
@@ -59,7 +60,7 @@ def deliver(
         if not is_filter:
             _train(file, data, train, untrain)
             return
-        mail, code = _ask(file, data, positive, unsure)
+        mail, code = _ask(file, data, positive, unsure, exit_zero)
     except Exception as error:  # whatever it is: a mail must not be lost
         known = BunruiError.of_system(error) if isinstance(error, OSError) else error
         said = describe(known, "deliver") if isinstance(known, BunruiError) else f"{type(error).__name__}: {error}"
@@ -68,24 +69,25 @@ def deliver(
             _write(remove_label(data))
         raise typer.Exit(FAILED) from None
     _write(mail)
-    raise typer.Exit(0 if exit_zero else code)
+    raise typer.Exit(code)
 
 
-def _ask(file: str, data: bytes, positive: str | None, unsure: float | None) -> tuple[bytes, int]:
+def _ask(file: str, data: bytes, positive: str | None, unsure: float | None, exit_zero: bool) -> tuple[bytes, int]:
     """A mail with its label, and the exit code."""
     from bunrui.deliver import deliver_mail
 
     with closing(bunrui.open(file, read_only=True)) as classifier:
         if reads_tables(classifier):
             raise OptionError(f"{file} reads tables, and no mail.")
-        labels = classifier.counts.labels
+        labels = classifier.counts.live.labels
         wanted = _USUAL if positive is None else classifier.label_named(positive)
-        if not is_known(wanted, labels):
-            known = ", ".join(map(text_of, sorted(labels)[:5]))
+        if not is_known(wanted, labels) and not (exit_zero and positive is None):
+            known = some((repr(text_of(label)) for label in labels), most=5)
             raise OptionError(f"{file} has no label {wanted!r}, but {known}: give one of them with --positive.")
         threshold = 0.0 if unsure is None else Doubts(classifier, unsure).threshold
         mail, label, is_sure = deliver_mail(classifier, data, threshold)
-    return mail, _IS_UNSURE if not is_sure else _IS_POSITIVE if label == wanted else _IS_OTHER
+    code = _IS_UNSURE if not is_sure else _IS_POSITIVE if label == wanted else _IS_OTHER
+    return mail, 0 if exit_zero else code
 
 
 def _train(file: str, data: bytes, train: str | None, untrain: str | None) -> None:

@@ -37,7 +37,8 @@ def splits_of(data: Any) -> list[str]:
     >>> splits_of({"spam": "spam.txt"})
     []
     """
-    return list(data) if isinstance(data, dict) and data and all(map(is_dataset, data.values())) else []
+    is_dict = isinstance(data, dict) and type(data) is not dict  # a plain one has datasets by label
+    return list(data) if is_dict and data and all(map(is_dataset, data.values())) else []
 
 
 def batches_of(dataset: Any) -> Iterator[pa.RecordBatch]:
@@ -57,13 +58,18 @@ def files_of(folder: str) -> list[str]:
         raise DataError(
             f"{folder} has the splits {some(map(str, splits))}: give the folder of one, such as {examples[0]}"
         )
-    files = _read(folder, "state.json").get("_data_files")
-    if not isinstance(files, list) or not os.path.isfile(os.path.join(folder, "dataset_info.json")):
+    if not all(os.path.isfile(os.path.join(folder, name)) for name in ("dataset_info.json", "state.json")):
         return []
+    files = _read(folder, "state.json").get("_data_files")
+    if not isinstance(files, list):
+        raise DataError("state.json does not list the files of this dataset", file=folder, hint="save it again")
+    if not files:
+        raise DataError("this dataset has no rows", file=folder)
     names: list[Any] = [file.get("filename") if isinstance(file, dict) else None for file in files]
     for name in names:
-        # Nothing but a name: a file of strangers must not point elsewhere.
-        if not isinstance(name, str) or not name or os.path.basename(name) != name:
+        # Nothing but the name of a file: a dataset of strangers must not point elsewhere.
+        is_name = isinstance(name, str) and os.path.basename(name) == name
+        if not is_name or not os.path.isfile(os.path.join(folder, name)):
             raise DataError(f"state.json names the file {name!r}, which is not in the folder", file=folder)
     return [os.path.join(folder, name) for name in names]
 
@@ -97,7 +103,7 @@ def with_names(batch: pa.RecordBatch, name: str, reading: Reading) -> pa.Array:
 def _decode(column: pa.Array, names: list[str]) -> pa.Array:
     """Names in the place of integers; an IndexError has the integer that has none."""
     kind = column.type
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         sizes = pc.list_value_length(column).fill_null(0).to_numpy()
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         is_null = np.append(column.is_null().to_numpy(zero_copy_only=False), False)

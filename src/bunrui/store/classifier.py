@@ -105,6 +105,15 @@ class StoredClassifier(AnyClassifier):
         """The model with its options as they are now."""
         return self._classifier.current_model
 
+    @property
+    def label_type(self) -> type | None:
+        """The type of the labels; also after all documents were taken back, because the log of the file has it."""
+        found = super().label_type
+        if found is None:
+            with self._file.lock:
+                found = type_of(self._file.store.labels())
+        return found
+
     def check_options(self) -> None:
         """Refuse options that make no sense."""
         self._classifier.check_options()
@@ -622,12 +631,11 @@ class StoredClassifier(AnyClassifier):
             n_changes, changed, counted = store.state().tx, history.changed(), history.with_engine()
             n_changed = 0 if self.calibration is None else self._file.n_changed(self.calibration.tx)
         # Before the lock: both ask for it, and who waits to learn keeps all out, also one that reads and asks again.
-        is_trained, choice, pool = self.is_trained, self.model_, self.unlabelled_
+        is_trained, choice, pool, kind = self.is_trained, self.model_, self.unlabelled_, self.label_type
         n_trained = self._file.n_trained(self.get_params()) if is_kept(self.model) else 0
         with self.memory.lock.read():
             counts = self.counts
             labels = {label: n for label, (n, _, _) in counts.class_totals().items()}
-            kind = type_of(labels)
             return {
                 "documents": counts.n_docs,
                 "labels": labels,
