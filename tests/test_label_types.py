@@ -118,6 +118,8 @@ def test_numbers_are_sorted_as_numbers_whenever_they_come() -> None:
 def test_copies_and_sums(names: list[Any]) -> None:
     clf, _ = pair(names)
     labels = labels_of(names)
+    with pytest.raises(LabelError, match="is of type bytes, and others are"):
+        copy.deepcopy(clf).counts.add_labels([b"x"])  # type: ignore[list-item]
     parts = [TextClassifier("multinomial", analyzer="words").learn(TEXTS[k::2], labels[k::2]) for k in (0, 1)]
     assert parts[0].merge(parts[1]).counts == clf.counts
     for twin in (copy.deepcopy(clf), pickle.loads(pickle.dumps(clf))):

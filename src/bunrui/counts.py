@@ -387,6 +387,7 @@ class Counts:
 
     def add_labels(self, labels: Sequence[Label]) -> Integers:
         """The ids of labels here; new ones get the next."""
+        check_types(labels, self.labels)
         new = [label for label in labels if label not in self.label_ids]
         if new:
             self.version += 1

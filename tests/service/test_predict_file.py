@@ -260,7 +260,7 @@ def test_a_row_gets_another_label(own: Server) -> None:
     own.client.post(f"/v1/predictions/{job['id']}", json={"row": 4}).raise_for_status()
     assert page(own, job) == before
     problem(own.client.post(f"/v1/predictions/{job['id']}", json={"row": 5, "labels": ["x"]}), 404, "not-found")
-    for labels in ([], ["a", "b"]):
+    for labels in ([], ["a", "b"], [5], [True]):
         problem(own.client.post(f"/v1/predictions/{job['id']}", json={"row": 4, "labels": labels}), 422, "invalid")
 
 

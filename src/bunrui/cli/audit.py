@@ -304,15 +304,16 @@ def _read(cell: str) -> tuple[str, ...]:
     """
     >>> _read("spam"), _read('["grain", "oil"]'), _read("[sic]")
     (('spam',), ('grain', 'oil'), ('[sic]',))
-    >>> _read("[1, 2]")
-    ('1', '2')
+    >>> _read("[1, 2]"), _read("[1]")
+    (('1', '2'), ('[1]',))
     """
     if cell.startswith("["):
         try:
             found = json.loads(cell)
         except (ValueError, RecursionError):
             return (cell,)
-        if found and all(isinstance(label, (str, int)) for label in found):
+        is_numbers = len(found) > 1 and all(isinstance(label, int) for label in found)
+        if found and (is_numbers or all(isinstance(label, str) for label in found)):
             return tuple(map(text_of, found))
     return (cell,)
 

@@ -79,7 +79,7 @@ def _ask(file: str, data: bytes, positive: str | None, unsure: float | None, exi
     with closing(bunrui.open(file, read_only=True)) as classifier:
         if reads_tables(classifier):
             raise OptionError(f"{file} reads tables, and no mail.")
-        labels = classifier.counts.live.labels
+        labels = classifier.classes_.tolist()
         wanted = _USUAL if positive is None else classifier.label_named(positive)
         if not is_known(wanted, labels) and not (exit_zero and positive is None):
             known = some((repr(text_of(label)) for label in labels), most=5)

@@ -18,7 +18,7 @@ from bunrui import __version__
 from bunrui.analysis.texts import normalise
 from bunrui.classifier import AnyClassifier
 from bunrui.counts import Label
-from bunrui.deliver import deliver_mail
+from bunrui.deliver import deliver_mail, read_mail
 from bunrui.engines.stream import rank, slices
 from bunrui.models import MODELS
 from bunrui.models.explain import hold
@@ -110,8 +110,10 @@ def add_predict(app: FastAPI, service: Service) -> dict[str, Endpoint]:
         call = call_of(request)
 
         def work() -> Response:
-            classifier = served.reading(None)
-            mail = deliver_mail(classifier, bytes(call.body), _least_sure(classifier, unsure)).mail
+            classifier, data, most = served.reading(None), bytes(call.body), service.settings.limits.characters
+            if len(read_mail(data).text) > most:
+                raise Problem("too-large", f"a mail has at most {most:,} characters of text")
+            mail = deliver_mail(classifier, data, _least_sure(classifier, unsure)).mail
             return Response(mail, media_type=MAIL)
 
         return await call.room.readers.run(work)

@@ -32,6 +32,7 @@ from bunrui.analysis.texts import are_blank
 from bunrui.classifier import AnyClassifier
 from bunrui.documents.spreadsheet import SheetWriter, as_strings, to_json
 from bunrui.documents.validation import STRING, each_once
+from bunrui.engines.labelgroups import label_sets
 from bunrui.engines.stream import rank, slices, texts_of
 from bunrui.labels import plain
 from bunrui.phrases import excerpt
@@ -237,6 +238,8 @@ class Answers:
         if labels is not None and len(labels) != 1 and not self.is_several:
             raise Problem("invalid", f"labels: a document of this classifier has one label, and not {len(labels)}")
         with self._lock:
+            if labels:
+                label_sets([labels], 1, dict.fromkeys(self.labels, 0))  # an error for labels of another type
             self.row(row)
             self._give(row, labels)
             self._found = None

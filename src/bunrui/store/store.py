@@ -275,9 +275,12 @@ class Store:
         if kind is str:
             return names
         try:
-            return [label_of(name, kind) for name in names]
+            found = [label_of(name, kind) for name in names]
         except LabelError as error:
             raise self.unpacker().damaged("it has a label of another type than it says") from error
+        if len(set(found)) < len(found):
+            raise self.unpacker().damaged("it has a label twice")
+        return found
 
     def label_type(self) -> type:
         """The type of the labels; str where there are none."""
