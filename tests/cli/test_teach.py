@@ -58,7 +58,7 @@ def test_one_key_for_each_label(teach: Teach, tmp_path: Path) -> None:
     assert found.code == 0 and len(set(shown(found))) == 6
     assert list(learned(tmp_path).values()) == [["spam"], ["ham"]] * 3
     assert "learned 6 answers into a.bunrui; 0 documents left\n" in found.err
-    assert "at random" in found.err and " 1 spam" in found.err and " 2 ham" in found.err
+    assert "at random" in found.err and " [1] spam" in found.err and " [2] ham" in found.err
 
 
 def test_it_goes_on_where_it_stopped(teach: Teach, tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_it_goes_on_where_it_stopped(teach: Teach, tmp_path: Path) -> None:
     assert not set(shown(first)[:2]) & set(shown(second))
     assert len(learned(tmp_path)) == 4
     assert "learned 2 answers into a.bunrui; 2 documents left" in second.err
-    assert " 1 ham" in second.err, "without --labels, they are those of the file, sorted"
+    assert " [1] ham" in second.err, "without --labels, they are those of the file, sorted"
 
 
 def test_skip_undo_and_stop(teach: Teach, tmp_path: Path) -> None:
@@ -81,6 +81,26 @@ def test_skip_undo_and_stop(teach: Teach, tmp_path: Path) -> None:
 def test_labels_may_have_the_names_of_keys(teach: Teach, tmp_path: Path) -> None:
     teach("123,12\nsq", "--labels", "s,u,q")
     assert list(learned(tmp_path).values()) == [["s"], ["u"], ["q"], ["s", "u"]]
+
+
+def test_a_label_that_is_a_digit_has_that_key(teach: Teach, tmp_path: Path) -> None:
+    found = teach("012q", "--labels", "spam,1,0")
+    assert list(learned(tmp_path).values()) == [["0"], ["1"], ["spam"]]
+    assert " [2] spam [1] 1 [0] 0" in found.err
+
+
+def test_a_new_label_that_is_a_digit_takes_its_key(teach: Teach, tmp_path: Path) -> None:
+    """The label that had the key gets another one; the rest keep theirs."""
+    found = teach("1n1\n123q", "--labels", "spam,ham")
+    assert list(learned(tmp_path).values()) == [["spam"], ["1"], ["1"], ["ham"], ["spam"]]
+    assert "[3] spam" in found.err and "[2] ham" in found.err and "[1] 1" in found.err
+
+
+def test_integer_labels_have_their_digits(teach: Teach, tmp_path: Path) -> None:
+    with bunrui.create(tmp_path / "a.bunrui") as clf:
+        clf.learn(["good film", "bad film", "long film"], [1, 0, 12])
+    teach("012q")
+    assert list(learned(tmp_path).values())[3:] == [[0], [1], [12]]
 
 
 def test_two_terminals_teach_one_file(teach: Teach, start: Callable[..., Popen[bytes]], tmp_path: Path) -> None:

@@ -139,6 +139,32 @@ def test_labels_are_found_as_one_goes(teaching: Tab, own: Server) -> None:
     assert learned(own)[text] == ["work mail"]
 
 
+def test_a_label_that_is_a_digit_has_that_key(teaching: Tab, own: Server) -> None:
+    """Other labels get the keys that are left; a new label takes its digit from the one that had it."""
+    begin(teaching, "spam, 1, 0")
+    chips = teaching.view.locator(".chips button")
+    EXPECTED(chips).to_have_text(["2 spam", "1 1", "0 0"])
+    answers = {press(teaching, key): [label] for key, label in (("0", "0"), ("1", "1"), ("2", "spam"))}
+    before = str(text_of(teaching).text_content())
+    teaching.page.keyboard.press("n")
+    teaching.page.keyboard.type("2")
+    EXPECTED(teaching.view.get_by_text("Make a new label “2”?")).to_be_visible()
+    teaching.page.keyboard.press("Enter")
+    teaching.page.keyboard.press("Enter")
+    EXPECTED(chips).to_have_text(["3 spam", "1 1", "0 0", "2 2"])
+    answers |= {before: ["2"], press(teaching, "3"): ["spam"]}
+    wait_for(own, 5)
+    assert learned(own) == answers
+
+
+def test_integer_labels_have_their_digits(teaching: Tab, own: Server) -> None:
+    own.client.post("/v1/learn", json={"texts": ["pills", "noon", "late"], "labels": [1, 0, 12]})
+    begin(teaching, "")
+    answers = {press(teaching, key): [label] for key, label in (("0", 0), ("1", 1), ("2", 12))}
+    wait_for(own, 6)
+    assert answers.items() <= learned(own).items()
+
+
 def test_several_labels(teaching: Tab, own: Server) -> None:
     begin(teaching, "spam, ham, urgent")
     teaching.page.keyboard.press(",")

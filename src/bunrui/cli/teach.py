@@ -20,8 +20,9 @@ from bunrui.phrases import counted, excerpt, one_line, some, unfit, visible
 if TYPE_CHECKING:
     from bunrui.selection import Question, Queue
 
-# A label keeps its key for the session.  The letters that are left out do something else.
+# The letters that are left out do something else.
 _KEYS = "123456789abcdefghijklmoprtvwxyz"
+_DIGITS = frozenset("0123456789")
 _NEW, _SEARCH, _SEVERAL = "n", "/", ","
 _MOST_LINES = 30
 
@@ -159,6 +160,24 @@ def _describe(asked: Queue, wish: float | None) -> str:
     return f"{line}; {wish:g} likely takes {forecast.likely:,} more ({bounds})"
 
 
+def _keys_of(labels: list[Any], before: dict[Any, str]) -> dict[Any, str]:
+    """A key for each label, as far as there are keys; views/teach.js of the page does the same.
+
+    A digit is the key of the label of that name.  Other labels keep the key that they had before.
+
+    >>> _keys_of(["0", "1", "spam"], {})
+    {'0': '0', '1': '1', 'spam': '2'}
+    >>> _keys_of(["spam", "ham", "1"], {"spam": "1", "ham": "2"})
+    {'spam': '3', 'ham': '2', '1': '1'}
+    """
+    named = _DIGITS.intersection(map(text_of, labels))
+    kept = {label: key for label, key in before.items() if key not in named}
+    kept |= {label: text_of(label) for label in labels if text_of(label) in named}
+    free = iter([key for key in _KEYS if key not in named.union(kept.values())])
+    keys = {label: kept[label] if label in kept else next(free, "") for label in labels}
+    return {label: key for label, key in keys.items() if key}
+
+
 class _Session:
     """Questions and keys."""
 
@@ -166,6 +185,7 @@ class _Session:
         from rich.console import Console
 
         self._asked, self._labels, self._keys, self._wish = asked, labels, keys, wish
+        self._key_of = _keys_of(labels, {})
         self._done: list[Question] = []  # to be taken back, the last one first
         self._waiting: list[Question] = []
         self._described, self._n_described = "", 0
@@ -227,8 +247,7 @@ class _Session:
             return self._new(self._line("new label: "))
         if key == _SEARCH:
             return self._search(self._line("label: "))
-        place = _KEYS.find(key) if key else -1
-        return self._labels[place] if 0 <= place < len(self._labels) else None
+        return next((label for label, own in self._key_of.items() if own == key), None)
 
     def _new(self, name: str) -> Any:
         if not name:
@@ -242,6 +261,7 @@ class _Session:
             return None
         if label not in self._labels:
             self._labels.append(label)
+            self._key_of = _keys_of(self._labels, self._key_of)
         return label
 
     def _search(self, part: str) -> Any:
@@ -290,11 +310,11 @@ class _Session:
         from rich.text import Text
 
         line = Text()
-        for key, name in zip(_KEYS, self._labels, strict=False):
+        for name, key in self._key_of.items():
             is_guess = name == question.guess
-            line.append(f" {key} ", "bold cyan").append(_shown(name), "bold reverse" if is_guess else "")
+            line.append(f" [{key}] ", "bold cyan").append(_shown(name), "bold reverse" if is_guess else "")
             line.append(f" {question.probability:.2f}" if is_guess else "", "dim")
-        more = len(self._labels) - len(_KEYS)
+        more = len(self._labels) - len(self._key_of)
         if more > 0:
             line.append(f"  {_SEARCH} ", "bold cyan").append(f"{more:,} more")
         return line.append("   / search  n new  , several  s skip  u undo  q stop", "dim")

@@ -24,9 +24,23 @@ function client() {
   return sessionStorage.getItem(CLIENT);
 }
 
+/**
+ * A key for each label, as far as there are keys; cli/teach.py does the same.  A digit is the key of the label of that
+ * name.  Other labels keep the key that they had before.
+ */
+function keysOf(labels, before) {
+  const named = new Set(labels.map(String).filter((name) => [...DIGITS].includes(name))); // a label may be a number
+  const kept = new Map([...before].filter(([, key]) => !named.has(key)));
+  for (const label of labels) if (named.has(String(label))) kept.set(label, String(label));
+  const taken = new Set(kept.values());
+  const free = [...DIGITS].filter((key) => !taken.has(key));
+  return new Map(labels.map((label) => [label, kept.get(label) ?? free.shift()]).filter(([, key]) => key));
+}
+
 export function create() {
   let known = null; // how far it is, as the service says
-  let order = []; // labels in the order of their keys
+  let order = []; // labels in the order in which they are shown
+  let keys = new Map(); // of labels
   let current = null;
   let ready = []; // questions to come
   let chosen = []; // labels of the current document, where there may be several
@@ -132,6 +146,7 @@ export function create() {
     if (!canWrite()) return;
     known = await get("/v1/teach");
     const isNew = !order.length || !known.labels.some((label) => order.includes(label));
+    if (isNew) keys = new Map();
     order = isNew ? [...known.labels] : [...order, ...known.labels.filter((label) => !order.includes(label))];
     ready = [];
     current = null;
@@ -193,6 +208,7 @@ export function create() {
       if (isOver) announce(t("teach.end"));
       return;
     }
+    keys = keysOf(order, keys);
     const guess = current.guess;
     const words = { label: visible(guess ?? ""), share: percent(current.probability) };
     replace(
@@ -204,7 +220,7 @@ export function create() {
       h(
         "div",
         { class: "chips", role: "group", label: "picker.labels" },
-        order.slice(0, DIGITS.length).map((label, k) => chip(label, DIGITS[k], label === guess)),
+        [...keys].map(([label, name]) => chip(label, name, label === guess)),
       ),
       picker({
         labels: order.map((label) => [label, state.info.labels[label] ?? 0]),
