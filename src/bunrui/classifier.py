@@ -307,8 +307,8 @@ class AnyClassifier(ABC):
 
         Returns
         -------
-        dict of list, or Arrow table or record batch
-            The two columns; of Arrow, the batch with the two columns in addition.
+        dict of list, or data frame, or Arrow table or record batch
+            The two columns; of a data frame or Arrow, the batch with the two columns in addition.
 
         Examples
         --------

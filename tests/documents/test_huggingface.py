@@ -13,6 +13,7 @@ import pytest
 
 from bunrui import TextClassifier, documents
 from bunrui.cli import main
+from bunrui.documents.huggingface import batches_of
 from bunrui.errors import DataError
 
 datasets = pytest.importorskip("datasets", reason="datasets is not installed: pip install 'bunrui[pipelines]'")
@@ -58,6 +59,36 @@ def test_a_dataset_is_read_with_the_names_of_its_labels() -> None:
     assert labels_of(make().select([1, 0, 3])) == ["pos", "neg", "pos"]
     assert labels_of(make().to_iterable_dataset(num_shards=4)) == NAMES
     assert labels_of(datasets.IterableDataset.from_generator(lambda: iter([{"text": "a", "label": "x"}]))) == ["x"]
+
+
+def test_rows_in_another_order_are_read_in_few_batches() -> None:
+    def same(row: dict[str, Any]) -> dict[str, Any]:
+        return dict(row)
+
+    data = make([f"film {n}" for n in range(3000)], [n % 2 for n in range(3000)])
+    shuffled, kept = data.shuffle(seed=1), data.filter(lambda row: row["label"] == 0)
+    mapped = data.to_iterable_dataset().map(same)
+    generated = datasets.IterableDataset.from_generator(lambda: map(same, data))
+    for source, n_batches in ((shuffled, 3), (kept, 2), (mapped, 3), (generated, 3)):
+        batches = list(documents.read(source))
+        assert len(batches) == n_batches
+        assert [text for batch in batches for text in batch["text"].to_pylist()] == [row["text"] for row in source]
+    assert labels_of(shuffled) == [["neg", "pos"][code] for code in shuffled["label"]]
+
+
+def test_a_stream_that_knows_its_features_has_the_names_of_its_labels() -> None:
+    stream, features, rows = make().to_iterable_dataset(), make().features, list(make())
+    assert labels_of(stream.filter(lambda row: row["label"] == 1)) == ["pos"] * 20
+    assert labels_of(stream.map(lambda row: row, features=features)) == NAMES
+    assert labels_of(datasets.IterableDataset.from_generator(lambda: iter(rows), features=features)) == NAMES
+    assert labels_of(stream.map(lambda row: row)) == ["0", "1"] * 20
+    assert labels_of(stream.filter(lambda row: False)) == []
+
+
+def test_rows_of_more_than_2_gib_stay_apart() -> None:
+    picture = pa.StructArray.from_arrays([pa.array([bytes(1 << 26)])], ["bytes"])
+    table = pa.table({"image": pa.chunked_array([picture] * 33)})  # the same bytes, 33 times
+    assert [len(batch) for batch in batches_of(table)] == [1] * 33
 
 
 def test_several_labels_have_names_too() -> None:
@@ -108,6 +139,13 @@ def test_map_annotates() -> None:
         found = list(data.map(classifier.annotate, batched=True, batch_size=7).with_format(None))
         assert [row["predicted"] for row in found] == NAMES and [row["probability"] for row in found] == shares
         assert list(found[0]) == ["text", "label", "predicted", "probability"]
+    for kind in ("pandas", "polars"):
+        pytest.importorskip(kind)
+        for data in (make(), make().to_iterable_dataset()):
+            mapped = data.with_format(kind).map(classifier.annotate, batched=True, batch_size=7)
+            found = list(mapped.with_format(None))
+            assert [row["predicted"] for row in found] == NAMES and [row["probability"] for row in found] == shares
+            assert list(found[0]) == ["text", "label", "predicted", "probability"]
     renamed = make().rename_column("text", "body")
     found = renamed.map(classifier.annotate, batched=True, fn_kwargs={"text": "body"})
     assert found["predicted"][:] == NAMES
@@ -115,6 +153,22 @@ def test_map_annotates() -> None:
         renamed.map(classifier.annotate, batched=True)
     with pytest.raises(DataError, match="call map with batched=True"):
         make().map(classifier.annotate)
+
+
+def test_a_data_frame_stays_one() -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    classifier = TextClassifier().learn(["bad", "good"], [0, 1])
+    columns = {"id": [7, 8], "text": ["good", "bad"], "predicted": [0, 0]}
+    frame = classifier.annotate(pandas.DataFrame(columns, index=[5, 5]))
+    assert frame.index.tolist() == [5, 5] and frame["predicted"].tolist() == [1, 0]
+    other = classifier.annotate(polars.DataFrame(columns))
+    assert other["predicted"].to_list() == [1, 0]
+    assert list(frame.columns) == other.columns == ["id", "text", "predicted", "probability"]
+    for empty in (frame[:0], other[:0]):
+        assert list(classifier.annotate(empty).dtypes) == list(empty.dtypes)
+    for data in (pandas.DataFrame({"body": []}), polars.DataFrame({"body": []})):
+        with pytest.raises(DataError, match="no column 'text', only 'body': name another with text"):
+            classifier.annotate(data)
 
 
 # --- files

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from bunrui.documents.huggingface import batches_of, is_dataset, with_names
+from bunrui.documents.huggingface import batches_of, is_dataset, tables_of, with_names
 from bunrui.documents.sources import Stream
 from bunrui.documents.tabular import add_row, take_columns, tidy_columns, to_cells
 from bunrui.documents.validation import COUNTS, STRING, TOKENS, Object, Reading, Rows, each_once, label_type
@@ -75,7 +75,7 @@ def read_arrow(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
 def read_table(reading: Reading) -> Iterator[pa.RecordBatch]:
     """Batches of a table or dataset in memory."""
     table = reading.source.table
-    batches = batches_of(table) if is_dataset(table) else iter(pa.RecordBatchReader.from_stream(table))
+    batches = tables_of(table) if is_dataset(table) else iter(pa.RecordBatchReader.from_stream(table))
     first = next(batches, None)
     if first is None:
         return
@@ -83,6 +83,8 @@ def read_table(reading: Reading) -> Iterator[pa.RecordBatch]:
     batches = chain([first], batches)
     if not reading.options.rows:
         batches = (batch.select(reading.columns) for batch in batches)
+    if is_dataset(table):
+        batches = chain.from_iterable(map(batches_of, batches))
     yield from read_batches(batches, reading, None)
 
 

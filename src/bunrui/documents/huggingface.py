@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -41,10 +42,26 @@ def splits_of(data: Any) -> list[str]:
     return list(data) if is_dict and data and all(map(is_dataset, data.values())) else []
 
 
-def batches_of(dataset: Any) -> Iterator[pa.RecordBatch]:
+def tables_of(dataset: Any) -> Iterator[pa.Table]:
     """The rows of a dataset in memory."""
+    # A stream whose rows passed through Python may know its features still, when its tables have lost them.
+    schema = getattr(getattr(dataset, "features", None), "arrow_schema", None)
     for table in dataset.with_format("arrow").iter(_AT_ONCE):
-        yield from table.to_batches()
+        if schema is not None and b"huggingface" not in (table.schema.metadata or {}):
+            table = table.replace_schema_metadata(schema.metadata)
+        if table.num_rows:
+            yield table
+
+
+def batches_of(table: pa.Table) -> list[pa.RecordBatch]:
+    """A table in few batches: rows that were shuffled, filtered or made by Python are a chunk each.
+
+    >>> len(batches_of(pa.table({"text": pa.chunked_array([["a"], ["b"]])})))
+    1
+    """
+    with suppress(pa.ArrowException):  # pictures, say, of more than 2 GiB
+        table = table.combine_chunks()
+    return list(table.to_batches())
 
 
 # --- a folder

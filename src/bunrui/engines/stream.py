@@ -174,13 +174,14 @@ def best_labels(classifier: Any, texts: Any) -> tuple[pa.Array, pa.Array]:
 
 
 def annotate(classifier: Any, batch: Any, text: str) -> Any:
-    """The columns `predicted` and `probability` for a batch of rows; of Arrow, the batch with these columns."""
+    """The columns `predicted` and `probability` for a batch of rows; of a table, the batch with these columns."""
     import pyarrow as pa
 
     from bunrui.analysis.texts import is_given, strings
 
     is_arrow = isinstance(batch, (pa.Table, pa.RecordBatch))
-    columns = list(batch.schema.names if is_arrow else batch)
+    is_polars, is_pandas = hasattr(batch, "with_columns"), hasattr(batch, "assign")
+    columns = list(batch.schema.names if is_arrow else batch.columns if is_polars else batch)
     if text not in columns:
         there = ", ".join(map(repr, columns))
         raise DataError(f"the batch has no column {text!r}, only {there}", hint=("name another with ", Option("text")))
@@ -188,6 +189,12 @@ def annotate(classifier: Any, batch: Any, text: str) -> Any:
     if isinstance(texts, str):
         raise DataError("this is one row, and rows are read in batches: call map with batched=True")
     labels, shares = best_labels(classifier, texts if is_given(texts) else strings(texts))
+    if is_polars:
+        series = type(texts)
+        return batch.with_columns(series("predicted", labels), series("probability", shares))
+    if is_pandas:
+        # Not a series: its index is not that of the batch.
+        return batch.assign(predicted=labels.to_pandas().array, probability=shares.to_pandas().array)
     if not is_arrow:
         return {"predicted": labels.to_pylist(), "probability": shares.to_pylist()}
     batch = batch.drop_columns([name for name in ("predicted", "probability") if name in columns])
