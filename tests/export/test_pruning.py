@@ -82,6 +82,13 @@ def test_what_it_costs(tmp_path: Path) -> None:
     assert unmeasured is not None and (unmeasured.before, unmeasured.after, unmeasured.documents) == (None, None, 0)
 
 
+def test_what_it_costs_with_labels_that_are_booleans() -> None:
+    wanted = [label == LABELS[0] for label in LABELS]
+    classifier = TextClassifier("multinomial").learn(TEXTS, wanted)
+    found = make_page(classifier, "news", most_bytes=SMALL, test=(TEXTS[:30], wanted[:30])).pruning
+    assert found is not None and found.before == classifier.score(TEXTS[:30], wanted[:30])
+
+
 def classifier_score() -> float:
     return TextClassifier("multinomial").learn(TEXTS, LABELS).score(TEXTS[:30], LABELS[:30])
 

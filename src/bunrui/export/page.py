@@ -26,6 +26,7 @@ from bunrui.export.packing import list_values, list_words, pack
 from bunrui.export.weights import Integers, Source, rank, with_weights
 from bunrui.kernel import unicode
 from bunrui.kernel.reference import EMOTICONS
+from bunrui.labels import as_list, text_of
 from bunrui.views.markup import Markup, asset, document, element, isolated
 
 MOST_BYTES = 20_000_000
@@ -188,8 +189,8 @@ def _accuracies(
     classifier: AnyClassifier, source: Source, share: float, texts: Any, labels: Any
 ) -> tuple[float, float]:
     """The accuracy with all features, and with a share of them, as a page has them."""
-    names = np.array([str(label) for label in source.classes])
-    right = [{str(label)} if isinstance(label, (str, int)) else set(map(str, label)) for label in labels]
+    names = np.array([text_of(label) for label in source.classes])
+    right = [set(map(text_of, as_list(label))) for label in labels]
 
     def accuracy(source: Source, n: int) -> float:
         scores = source.scores(texts, rank(source, classifier.counts)[:n])
@@ -230,7 +231,7 @@ def _pack(classifier: AnyClassifier, spec: AnalyzerSpec, source: Source, words: 
         arrays |= {"lengths": weights.lengths, "classes": weights.classes}
     for name, values in (("shared", weights.shared), ("factors", weights.factors)):
         arrays |= {} if values is None else list_values(name, values)
-    model = source.facts | {"labels": [str(label) for label in source.classes]}
+    model = source.facts | {"labels": [text_of(label) for label in source.classes]}
     if classifier.is_calibrated and classifier.calibration is not None:
         known = classifier.calibration.to_dict()
         model["calibration"] = {name: known[name] for name in ("level", "slope", "confidences", "accuracies")}
