@@ -19,7 +19,7 @@ import bunrui
 from bunrui.analysis import AnalyzerSpec
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.counts import Counts
-from bunrui.errors import Option, OptionError
+from bunrui.errors import DataError, Option, OptionError
 from bunrui.evaluation.labelled import Labelled
 from bunrui.evaluation.loo import own_documents
 from bunrui.export.packing import list_values, list_words, pack
@@ -88,6 +88,8 @@ def make_page(
     ------
     OptionError
         For an analyzer or a model that a page cannot have.
+    DataError
+        For a test without documents.
 
     Examples
     --------
@@ -97,6 +99,9 @@ def make_page(
     ('<!doctype html>', 8, None)
     """
     spec = check_analyzer(classifier.analyzer)
+    given = None if test is None else Labelled(*test)
+    if given is not None and not len(given):
+        raise DataError("there are no documents to measure", hint=("give at least one with ", Option("test")))
     about = {
         "documents": classifier.counts.n_docs,
         "model": classifier.effective_options["model"],
@@ -133,7 +138,7 @@ def make_page(
         coarse = source.coarse()
         packed, n = (packed, n) if coarse is source else fill(coarse)
         pruning = Pruning(n, len(source.ids))
-        texts, labels, model = _measurable(classifier, test)
+        texts, labels, model = _measurable(classifier, given)
         if texts is not None:
             share = n / len(source.ids)
             accuracies = with_weights(model, lambda whole: _accuracies(model, whole, share, texts, labels))
@@ -169,10 +174,10 @@ def check_analyzer(analyzer: Any) -> AnalyzerSpec:
 # --- what pruning costs
 
 
-def _measurable(classifier: AnyClassifier, test: tuple[Any, Any] | None) -> tuple[Any, Any, AnyClassifier]:
+def _measurable(classifier: AnyClassifier, test: Labelled | None) -> tuple[Any, Any, AnyClassifier]:
     """Texts with their labels, and a classifier that has not learned them; no texts where there are none."""
     if test is not None:
-        return *test, classifier
+        return test.texts, test.true, classifier
     if getattr(classifier, "keep", "") != "text":
         return None, None, classifier
     documents = Labelled(*own_documents(classifier))
@@ -247,7 +252,9 @@ def _tables(analyzer: str) -> dict[str, Any]:
 
 
 def _document(name: str, about: dict[str, Any], weights: str) -> str:
-    told = json.dumps({"about": about, "phrases": _phrases()}, ensure_ascii=False).replace("<", "\\u003c")
+    told = json.dumps({"about": about, "phrases": _phrases()}, ensure_ascii=False, allow_nan=False).replace(
+        "<", "\\u003c"
+    )
     brand = element("p", "bunrui ", element("span", "分類", lang="ja"), class_="brand")
     body = (
         element("header", brand, element("h1", isolated(name))),
