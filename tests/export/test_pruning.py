@@ -15,7 +15,7 @@ from bunrui import AnalyzerSpec, TextClassifier
 from bunrui.classifier import AnyClassifier
 from bunrui.data import read
 from bunrui.errors import DataError, OptionError
-from bunrui.export import make_page
+from bunrui.export import make_page, page
 from bunrui.export.packing import list_words
 from bunrui.export.weights import Floats, Source, rank, with_weights
 from tests.export.conftest import Opener
@@ -82,6 +82,17 @@ def test_what_it_costs(tmp_path: Path) -> None:
     with bunrui.open(tmp_path / "slim.bunrui", read_only=True) as slim:
         unmeasured = make_page(slim, "news", most_bytes=SMALL).pruning
     assert unmeasured is not None and (unmeasured.before, unmeasured.after, unmeasured.documents) == (None, None, 0)
+
+
+@pytest.mark.parametrize("few", [10, 100, 3000])
+def test_a_first_guess_that_is_too_small(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    classifier = TextClassifier("nbsvm").learn(TEXTS, LABELS)
+    whole = make_page(classifier, "news")
+    room = len(whole.html.encode()) + page._SPARE
+    monkeypatch.setattr(page, "_FEW", few)
+    assert make_page(classifier, "news", most_bytes=room) == whole
+    cut = make_page(classifier, "news", most_bytes=SMALL)
+    assert 0.8 * SMALL < len(cut.html.encode()) <= SMALL and cut.n_features < whole.n_features
 
 
 @pytest.mark.parametrize("container", [list, np.array, pa.array, pd.Series])

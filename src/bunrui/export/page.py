@@ -123,12 +123,18 @@ def make_page(
             some = order[:: n // _FEW]
             n = min(n, max(int(_GUESS * room * len(some) / len(pack_some(some))), 1))
         last_n = last_size = 0
-        while (size := len(packed := pack_some(order[:n]))) > room:
+        size = len(packed := pack_some(order[:n]))
+        while size <= room and n < len(order):  # few features share less than many do: the guess may be too small
+            last_n, last_size = n, size
+            n = min(n + n // 2 + 1, len(order))
+            size = len(packed := pack_some(order[:n]))
+        while size > room:
             each = (size - last_size) / (n - last_n)
             last_n, last_size = n, size
             n = min(n - 1, max(int(n - (size - _MARGIN * room) / each), n // 4))
             if n < 1:
                 raise OptionError(f"a page of {most_bytes:,} bytes has no room for this classifier")
+            size = len(packed := pack_some(order[:n]))
         return packed, n
 
     def make(source: Source) -> tuple[str, int, Pruning | None]:
