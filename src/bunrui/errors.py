@@ -94,6 +94,7 @@ STEPS = {
     "list-corpora": "bunrui.datasets.CORPORA has all of them",
     "slim": "make a smaller copy with `bunrui slim {file} COPY --min-df 2 --memory 2GB`",
     "learn-table": "make the classifier with analyzer='columns'",
+    "other-model": "choose another with model, for example nbsvm",
     "replace-surrogate": 'replace it, for example with text.encode("utf-8", "replace").decode()',
 }
 """What to do next, in Python's words."""

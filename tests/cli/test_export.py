@@ -159,8 +159,10 @@ def test_what_no_page_can_have(run, mail: Path) -> None:
     assert run("export", "a.bunrui", "--page", "o.html") == (2, "", error)
     assert run("set", "mail.bunrui", "--model", "aode").code == 0
     error = (
-        "error: a page cannot answer as aode, which weighs words or cells together: choose another with --model, "
-        f"for example nbsvm\n{hint}"
+        "error: a page cannot answer as aode, which weighs words or cells together: choose another with 'bunrui set "
+        f"mail.bunrui --model nbsvm'\n{hint}"
     )
     assert run("export", "mail.bunrui", "--page", "o.html") == (2, "", error)
     assert not Path("o.html").exists()
+    assert run("set", "mail.bunrui", "--model", "nbsvm").code == 0
+    assert run("export", "mail.bunrui", "--page", "o.html").code == 0

@@ -410,9 +410,21 @@ def test_function_of_any_document() -> None:
     assert_same(TextVectorizer(preprocessor=str.lower).fit_transform(pa.array(["New York", "york"])), expected)
     tokens = TextVectorizer(tokenizer=list, lowercase=False, ngram_range=(2, 2)).fit([["a", "b", "c"]])
     assert tokens.get_feature_names_out().tolist() == ["a b", "b c"]
+    assert_same(TextVectorizer(analyzer=lambda row: text_of(row).split()).fit_transform(rows), expected)
     with pytest.raises(KeyError) as caught:
         TextVectorizer(preprocessor=text_of).fit([*rows, {}])
     assert caught.value.__notes__ == ["This is document 2, counted from 0."]
+
+
+def test_function_of_tokens() -> None:
+    def upper(tokens: list[str]) -> list[str]:
+        return [token.upper() for token in tokens]
+
+    documents = [["a", "b"], ["c"]]
+    ours, theirs = TextVectorizer(analyzer=upper), CountVectorizer(analyzer=upper)
+    assert_same(ours.fit_transform(documents), theirs.fit_transform(documents))
+    assert ours.get_feature_names_out().tolist() == ["A", "B", "C"]
+    assert_same(ours.transform(pd.Series(documents)), theirs.transform(documents))
 
 
 @pytest.mark.parametrize(("token", "error"), [(7, DataError), ("\ud800", UnicodeEncodeError)])

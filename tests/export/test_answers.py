@@ -15,6 +15,7 @@ from bunrui.analysis import analyzer_of
 from bunrui.data import read
 from bunrui.engines.matrix import look_up
 from bunrui.kernel import unicode
+from bunrui.labels import text_of
 from tests.export.conftest import Opened, Opener
 from tests.support.examples import quick
 
@@ -123,7 +124,7 @@ def test_few_labels(opened: Opener, model: str, labels: list[Any]) -> None:
     classifier = TextClassifier(model).learn(LEARNED[:40], [labels[k % len(labels)] for k in range(40)])
     page = opened(classifier)
     check_scores(page, classifier, TEXTS[:60])
-    assert page.ask("() => bunrui.labels") == [str(label) for label in classifier.classes_]
+    assert page.ask("() => bunrui.labels") == [text_of(label) for label in classifier.classes_]
 
 
 @pytest.mark.data

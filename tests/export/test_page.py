@@ -79,12 +79,27 @@ def rows_of(page: Any) -> list[list[str]]:
 
 
 def test_it_explains_as_python_does(opened: Opener, news: str) -> None:
-    clf = learned()
-    page = answered(opened(news), TEXT)
-    for label in clf.explain(TEXT).probabilities:
+    check_explanations(opened(news), learned(), TEXT)
+
+
+def test_characters_that_are_two_units_of_utf16(opened: Opener) -> None:
+    """Of a feature, each character has an equal part; ties are in the order of code points."""
+    texts = ["tea 😀🎈 \ufa0e", "oil 𝔘𝔫𝔦 rust", "😀x tea", "gas 龍 \ufa0f"]
+    clf = TextClassifier("multinomial").learn(texts, ["x", "y", "x", "y"])
+    text = "tea 😀🎈 龍😀 ab𝔘𝔫𝔦 gas \ufa0e😀 rust 😀 \ufa0f"
+    tab = opened(clf)
+    check_explanations(tab, clf, text)
+    wanted = [one.feature for one in clf.explain(text).contributions]
+    assert wanted.index("\ufa0e") < wanted.index("🎈")
+    assert tab.ask("(text) => bunrui.explain(text).contributions.map(({ feature }) => feature)", text) == wanted
+
+
+def check_explanations(tab: Opened, clf: TextClassifier, text: str) -> None:
+    page = answered(tab, text)
+    for label in clf.explain(text).probabilities:
         page.locator(".bars button", has_text=label).click()
         assert page.evaluate("document.activeElement.textContent").startswith(label)
-        html = Parsed(clf.explain(TEXT, label=label).to_html())
+        html = Parsed(clf.explain(text, label=label).to_html())
         cells = html.all("th"), html.all("td", class_="number")
         assert rows_of(page) == [[name, *cells[1][2 * k : 2 * k + 2]] for k, name in enumerate(cells[0])]
         assert runs_of(page) == [

@@ -6,14 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 import bunrui
 from bunrui import AnalyzerSpec, TextClassifier
 from bunrui.classifier import AnyClassifier
 from bunrui.data import read
-from bunrui.errors import OptionError
-from bunrui.export import make_page
+from bunrui.errors import DataError, OptionError
+from bunrui.export import make_page, page
 from bunrui.export.packing import list_words
 from bunrui.export.weights import Floats, Source, rank, with_weights
 from tests.export.conftest import Opener
@@ -80,6 +82,34 @@ def test_what_it_costs(tmp_path: Path) -> None:
     with bunrui.open(tmp_path / "slim.bunrui", read_only=True) as slim:
         unmeasured = make_page(slim, "news", most_bytes=SMALL).pruning
     assert unmeasured is not None and (unmeasured.before, unmeasured.after, unmeasured.documents) == (None, None, 0)
+
+
+@pytest.mark.parametrize("few", [10, 100, 3000])
+def test_a_first_guess_that_is_too_small(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    classifier = TextClassifier("nbsvm").learn(TEXTS, LABELS)
+    whole = make_page(classifier, "news")
+    room = len(whole.html.encode()) + page._SPARE
+    monkeypatch.setattr(page, "_FEW", few)
+    assert make_page(classifier, "news", most_bytes=room) == whole
+    cut = make_page(classifier, "news", most_bytes=SMALL)
+    assert 0.8 * SMALL < len(cut.html.encode()) <= SMALL and cut.n_features < whole.n_features
+
+
+@pytest.mark.parametrize("container", [list, np.array, pa.array, pd.Series])
+@pytest.mark.parametrize("kind", [int, bool, str])
+def test_labels_of_any_container(container: Any, kind: Any) -> None:
+    wanted = [kind(label == LABELS[0]) for label in LABELS]
+    classifier = TextClassifier("multinomial").learn(TEXTS, wanted)
+    given = container(TEXTS[:30]), container(wanted[:30])
+    found = make_page(classifier, "news", most_bytes=SMALL, test=given).pruning
+    assert found is not None and (found.before, found.documents) == (classifier.score(TEXTS[:30], wanted[:30]), 30)
+
+
+@pytest.mark.parametrize("most_bytes", [SMALL, None])
+def test_nothing_to_measure(most_bytes: int | None) -> None:
+    classifier = TextClassifier("multinomial").learn(TEXTS, LABELS)
+    with pytest.raises(DataError, match="there are no documents to measure: give at least one with test"):
+        make_page(classifier, "news", most_bytes=most_bytes, test=([], []))
 
 
 def classifier_score() -> float:

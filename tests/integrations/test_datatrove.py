@@ -119,6 +119,14 @@ def test_paragraphs_are_judged_by_themselves(folder: Path) -> None:
     assert kept.text == "team lunch\nmeeting at noon"
 
 
+def test_labels_that_are_booleans(tmp_path: Path) -> None:
+    with store.create(tmp_path / "mail.bunrui") as classifier:
+        classifier.learn([row["text"] for row in DOCUMENTS], [row["id"].startswith("spam") for row in DOCUMENTS])
+    for label in (True, "true"):
+        [kept] = filtered(tmp_path, ["pills", "noon"], keep_labels=(label, 0.5))
+        assert kept.text == "pills" and list(kept.metadata) == ["__label__false", "__label__true"]
+
+
 def test_wrong_labels_are_errors(folder: Path) -> None:
     with pytest.raises(OptionError, match=r"mail\.bunrui has no label 'eggs', only 'ham', 'spam'"):
         filtered(folder, ["pills"], remove_labels=[("eggs", 0.5)])

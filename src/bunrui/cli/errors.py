@@ -15,6 +15,7 @@ _STEPS = STEPS | {
     "fetch-from": "give your copy with 'bunrui datasets fetch {file} --from PATH'",
     "list-corpora": "'bunrui datasets list' shows all of them",
     "learn-table": "learn the table into a new file, with --columns",
+    "other-model": "choose another with 'bunrui set {file} --model nbsvm'",
     "replace-surrogate": "replace it",
 }
 

@@ -338,7 +338,7 @@ def _check_features(features: Iterable[Any]) -> list[str]:
 
 def by_function(decode: Decode, function: Step, stop: frozenset[str], orders: tuple[int, int]) -> Reading:
     """A function of the user's finds the tokens."""
-    return Reading(decode, Chain((decode, function, LeaveOut(stop), WordNgrams(*orders))))
+    return Reading(decode, Chain((decode, function, LeaveOut(stop), WordNgrams(*orders))), takes_any=True)
 
 
 def by_characters(decode: Decode, preprocess: Step, name: str, orders: tuple[int, int]) -> Reading:

@@ -115,7 +115,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     Notes
     -----
     A document may also be a list of tokens or a mapping from feature to count.  Its features are given then: neither
-    the analyzer nor `ngram_range` nor `stop_words` see it.  Only a `preprocessor` or a `tokenizer` sees every document.
+    the analyzer nor `ngram_range` nor `stop_words` see it.  Only a function of your own sees every document: an
+    `analyzer`, a `preprocessor` or a `tokenizer`.
 
     Kernels read texts for the analyzers of this package and for `word`.  Functions, other patterns and characters take
     Python's time, as in scikit-learn.  A subclass may override `build_analyzer`, `build_preprocessor` and

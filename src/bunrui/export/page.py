@@ -19,13 +19,14 @@ import bunrui
 from bunrui.analysis import AnalyzerSpec
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.counts import Counts
-from bunrui.errors import Option, OptionError
+from bunrui.errors import DataError, Option, OptionError
 from bunrui.evaluation.labelled import Labelled
 from bunrui.evaluation.loo import own_documents
 from bunrui.export.packing import list_values, list_words, pack
 from bunrui.export.weights import Integers, Source, rank, with_weights
 from bunrui.kernel import unicode
 from bunrui.kernel.reference import EMOTICONS
+from bunrui.labels import as_list, text_of
 from bunrui.views.markup import Markup, asset, document, element, isolated
 
 MOST_BYTES = 20_000_000
@@ -87,6 +88,8 @@ def make_page(
     ------
     OptionError
         For an analyzer or a model that a page cannot have.
+    DataError
+        For a test without documents.
 
     Examples
     --------
@@ -96,6 +99,9 @@ def make_page(
     ('<!doctype html>', 8, None)
     """
     spec = check_analyzer(classifier.analyzer)
+    given = None if test is None else Labelled(*test)
+    if given is not None and not len(given):
+        raise DataError("there are no documents to measure", hint=("give at least one with ", Option("test")))
     about = {
         "documents": classifier.counts.n_docs,
         "model": classifier.effective_options["model"],
@@ -117,12 +123,18 @@ def make_page(
             some = order[:: n // _FEW]
             n = min(n, max(int(_GUESS * room * len(some) / len(pack_some(some))), 1))
         last_n = last_size = 0
-        while (size := len(packed := pack_some(order[:n]))) > room:
+        size = len(packed := pack_some(order[:n]))
+        while size <= room and n < len(order):  # few features share less than many do: the guess may be too small
+            last_n, last_size = n, size
+            n = min(n + n // 2 + 1, len(order))
+            size = len(packed := pack_some(order[:n]))
+        while size > room:
             each = (size - last_size) / (n - last_n)
             last_n, last_size = n, size
             n = min(n - 1, max(int(n - (size - _MARGIN * room) / each), n // 4))
             if n < 1:
                 raise OptionError(f"a page of {most_bytes:,} bytes has no room for this classifier")
+            size = len(packed := pack_some(order[:n]))
         return packed, n
 
     def make(source: Source) -> tuple[str, int, Pruning | None]:
@@ -132,7 +144,7 @@ def make_page(
         coarse = source.coarse()
         packed, n = (packed, n) if coarse is source else fill(coarse)
         pruning = Pruning(n, len(source.ids))
-        texts, labels, model = _measurable(classifier, test)
+        texts, labels, model = _measurable(classifier, given)
         if texts is not None:
             share = n / len(source.ids)
             accuracies = with_weights(model, lambda whole: _accuracies(model, whole, share, texts, labels))
@@ -168,10 +180,10 @@ def check_analyzer(analyzer: Any) -> AnalyzerSpec:
 # --- what pruning costs
 
 
-def _measurable(classifier: AnyClassifier, test: tuple[Any, Any] | None) -> tuple[Any, Any, AnyClassifier]:
+def _measurable(classifier: AnyClassifier, test: Labelled | None) -> tuple[Any, Any, AnyClassifier]:
     """Texts with their labels, and a classifier that has not learned them; no texts where there are none."""
     if test is not None:
-        return *test, classifier
+        return test.texts, test.true, classifier
     if getattr(classifier, "keep", "") != "text":
         return None, None, classifier
     documents = Labelled(*own_documents(classifier))
@@ -188,8 +200,8 @@ def _accuracies(
     classifier: AnyClassifier, source: Source, share: float, texts: Any, labels: Any
 ) -> tuple[float, float]:
     """The accuracy with all features, and with a share of them, as a page has them."""
-    names = np.array([str(label) for label in source.classes])
-    right = [{str(label)} if isinstance(label, (str, int)) else set(map(str, label)) for label in labels]
+    names = np.array([text_of(label) for label in source.classes])
+    right = [set(map(text_of, as_list(label))) for label in labels]
 
     def accuracy(source: Source, n: int) -> float:
         scores = source.scores(texts, rank(source, classifier.counts)[:n])
@@ -230,7 +242,7 @@ def _pack(classifier: AnyClassifier, spec: AnalyzerSpec, source: Source, words: 
         arrays |= {"lengths": weights.lengths, "classes": weights.classes}
     for name, values in (("shared", weights.shared), ("factors", weights.factors)):
         arrays |= {} if values is None else list_values(name, values)
-    model = source.facts | {"labels": [str(label) for label in source.classes]}
+    model = source.facts | {"labels": [text_of(label) for label in source.classes]}
     if classifier.is_calibrated and classifier.calibration is not None:
         known = classifier.calibration.to_dict()
         model["calibration"] = {name: known[name] for name in ("level", "slope", "confidences", "accuracies")}
@@ -246,7 +258,9 @@ def _tables(analyzer: str) -> dict[str, Any]:
 
 
 def _document(name: str, about: dict[str, Any], weights: str) -> str:
-    told = json.dumps({"about": about, "phrases": _phrases()}, ensure_ascii=False).replace("<", "\\u003c")
+    told = json.dumps({"about": about, "phrases": _phrases()}, ensure_ascii=False, allow_nan=False).replace(
+        "<", "\\u003c"
+    )
     brand = element("p", "bunrui ", element("span", "分類", lang="ja"), class_="brand")
     body = (
         element("header", brand, element("h1", isolated(name))),

@@ -28,7 +28,7 @@ from bunrui.analysis.analyzer import distinct, documents_of, n_docs_of
 from bunrui.classifier import AnyClassifier
 from bunrui.counts import Counts, Label
 from bunrui.engines import threads
-from bunrui.errors import Option, OptionError
+from bunrui.errors import OptionError, Step
 from bunrui.kernel import score as scoring
 from bunrui.kernel.slices import each_slice
 from bunrui.models.heads import HeadForm
@@ -237,11 +237,12 @@ def with_weights(classifier: AnyClassifier, make: Callable[[Source], T]) -> T:
     if isinstance(model, TrainedModel):
         # Not `export`: that wants all that training gives, and a slim copy has no more than answers need.
         with model.fitted() as fitted:
-            return make(_of_fitted(fitted, classifier.effective_options["model"]))
+            file = str(getattr(classifier, "path", ""))
+            return make(_of_fitted(fitted, classifier.effective_options["model"], file))
     return model.export(lambda reader: make(CountingSource.of_reader(reader, classifier.text_analyzer)))
 
 
-def _of_fitted(fitted: Fitted, model: str) -> Source:
+def _of_fitted(fitted: Fitted, model: str, file: str) -> Source:
     if isinstance(fitted.form, HeadForm):
         return HeadSource(fitted, fitted.form)
     if isinstance(fitted.form, StepsForm):
@@ -249,7 +250,7 @@ def _of_fitted(fitted: Fitted, model: str) -> Source:
     if model in ("aode", "columns"):
         raise OptionError(
             f"a page cannot answer as {model}, which weighs words or cells together",
-            hint=("choose another with ", Option("model"), ", for example nbsvm"),
+            hint=(Step("other-model", file),),
         )
     raise OptionError("there is nothing to tell apart yet: learn documents of two labels first")
 

@@ -23,6 +23,7 @@ from bunrui import store
 from bunrui.engines.stream import best_labels
 from bunrui.errors import MissingExtraError, OptionError
 from bunrui.fasttext import label_shares
+from bunrui.labels import text_of
 from bunrui.phrases import some
 from bunrui.store import StoredClassifier
 
@@ -102,10 +103,10 @@ class BunruiClassifierFilter(BaseFilter):
     def model(self) -> StoredClassifier:
         """The classifier, opened when the first document comes, in the process that reads it."""
         model = _open(self.model_url)
-        known = [str(label) for label in model.classes_.tolist()]
+        known = [text_of(label) for label in model.classes_.tolist()]
         for label, _ in self.keep_labels + self.remove_labels:
-            if str(label) not in known:
-                raise OptionError(f"{self.model_url} has no label {str(label)!r}, only {some(map(repr, known))}")
+            if text_of(label) not in known:
+                raise OptionError(f"{self.model_url} has no label {text_of(label)!r}, only {some(map(repr, known))}")
         return model
 
     def filter(self, doc: Any) -> bool:
@@ -118,7 +119,7 @@ class BunruiClassifierFilter(BaseFilter):
         texts = [self._readable(unit) for parts in units for unit in parts]
         labels, shares = label_shares(self.model, texts)
         scores, is_kept = shares.tolist(), self._is_kept(labels, shares).tolist()
-        keys, start, answers = [f"{_PREFIX}{label}" for label in labels], 0, []
+        keys, start, answers = [f"{_PREFIX}{text_of(label)}" for label in labels], 0, []
         for doc, parts in zip(batch, units, strict=True):
             end = start + len(parts)
             if self.save_labels_in_metadata and parts:
@@ -139,10 +140,10 @@ class BunruiClassifierFilter(BaseFilter):
 
     def _is_kept(self, labels: list[Any], shares: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
         """Which texts are kept, by the probabilities of their labels."""
-        column = {str(label): at for at, label in enumerate(labels)}
+        column = {text_of(label): at for at, label in enumerate(labels)}
         wanted = self.keep_labels or self.remove_labels
         least = np.array([score for _, score in wanted])
-        hit = np.any(shares[:, [column[str(label)] for label, _ in wanted]] >= least, axis=1)
+        hit = np.any(shares[:, [column[text_of(label)] for label, _ in wanted]] >= least, axis=1)
         return np.asarray(hit if self.keep_labels else ~hit)
 
 

@@ -248,7 +248,7 @@ export class Classifier {
       const value = times * (this.weigh(k, label) - (against === null ? 0 : this.weigh(k, against)));
       contributions.push({ feature: name, value, count: places.length, spans: places });
     }
-    contributions.sort((a, b) => Math.abs(b.value) - Math.abs(a.value) || (a.feature < b.feature ? -1 : 1));
+    contributions.sort((a, b) => Math.abs(b.value) - Math.abs(a.value) || byCodePoint(a.feature, b.feature));
     const before = this.score([]);
     return {
       label,
@@ -271,6 +271,15 @@ export class Classifier {
     if (this.factors) return this.labels.length === 2 ? ((c ? 1 : -1) * sums[0]) / 2 : sums[c];
     return this.scale[c] * (this.slope[c] + (this.shared ? this.shared[k] : 0) + sums[c]);
   }
+}
+
+/** The order of two strings, as in Python: UTF-16 would put U+E000 to U+FFFF behind emoji. */
+function byCodePoint(a, b) {
+  let i = 0;
+  while (i < a.length && i < b.length && a.charCodeAt(i) === b.charCodeAt(i)) i++;
+  if (i === a.length || i === b.length) return a.length - b.length;
+  const rank = (unit) => (unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit);
+  return rank(a.charCodeAt(i)) - rank(b.charCodeAt(i));
 }
 
 /** Places of scores, the highest first; ties by place. */

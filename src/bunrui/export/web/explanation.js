@@ -6,7 +6,7 @@ import { level, shown, signed, visible } from "../../service/web/js/show.js";
 
 const ROWS = 15; // of the table
 const NAMES = 8; // under the pointer, or of words that are not known
-const LONGEST_SHOWN = 10000;
+const LONGEST_SHOWN = 10000; // code points, as all characters here
 
 export function explanation(found, labels) {
   const write = signed(found.contributions.map(({ value }) => value));
@@ -31,8 +31,15 @@ function legend({ label, against }, labels) {
   );
 }
 
+/** How many characters begin before each place in UTF-16: the second half of a pair begins none. */
+function charactersBefore(text) {
+  const before = new Uint32Array(text.length + 1);
+  for (let i = 0; i < text.length; i++) before[i + 1] = before[i] + (i > 0 && text.codePointAt(i - 1) > 0xffff ? 0 : 1);
+  return before;
+}
+
 /** What stands on each character of a text, and where that changes. */
-function* runs({ text, contributions }) {
+function* runs({ text, contributions }, before) {
   const values = new Float64Array(text.length);
   const changes = new Map();
   const change = (at, place, by) => {
@@ -40,7 +47,7 @@ function* runs({ text, contributions }) {
     changes.get(at).push([place, by]);
   };
   contributions.forEach(({ value, spans }, place) => {
-    const size = spans.reduce((sum, [start, end]) => sum + end - start, 0);
+    const size = spans.reduce((sum, [start, end]) => sum + before[end] - before[start], 0);
     for (const [start, end] of spans) {
       for (let i = start; i < end; i++) values[i] += value / size;
       change(start, place, 1);
@@ -49,9 +56,9 @@ function* runs({ text, contributions }) {
   });
   const standing = new Map();
   let [start, places] = [0, new Set()];
-  for (let i = 0; i <= Math.min(text.length, LONGEST_SHOWN); i++) {
-    const isEnd = i === Math.min(text.length, LONGEST_SHOWN);
-    if (i > start && (isEnd || values[i] !== values[start])) {
+  const last = before[text.length] > LONGEST_SHOWN ? before.lastIndexOf(LONGEST_SHOWN) : text.length;
+  for (let i = 0; i <= last; i++) {
+    if (i > start && (i === last || values[i] !== values[start])) {
       yield { piece: text.slice(start, i), value: values[start], places };
       [start, places] = [i, new Set()];
     }
@@ -65,7 +72,8 @@ function* runs({ text, contributions }) {
 }
 
 function markedText(found, write) {
-  const all = Array.from(runs(found));
+  const before = charactersBefore(found.text);
+  const all = Array.from(runs(found, before));
   const largest = all.reduce((most, { value }) => Math.max(most, Math.abs(value)), 0);
   let stop = 0; // the first word can be reached by the tabulator
   const pieces = all.map(({ piece, value, places }) => {
@@ -76,7 +84,7 @@ function markedText(found, write) {
     element.title = titleOf(found, places, write);
     return element;
   });
-  const left = found.text.length - LONGEST_SHOWN;
+  const left = before.at(-1) - LONGEST_SHOWN;
   return h(
     "div",
     { class: "text", dir: "auto", role: "group", label: "explain.text" },
