@@ -129,7 +129,7 @@ def said(run, *options: str) -> list[str]:
 
 
 def test_a_page(run, mail: Path) -> None:
-    assert said(run) == ["wrote o.html", "it has … kB and all 23 words: it answers as FILE does"]
+    assert said(run) == ["wrote o.html", "it has … kB and all 23 words: it answers as the classifier does"]
     assert "<title>mail – bunrui</title>" in Path("o.html").read_text(encoding="utf-8")
 
 
@@ -149,7 +149,7 @@ def test_a_page_that_has_not_room_for_all_words(run, monkeypatch: pytest.MonkeyP
     assert re.fullmatch(f"{measured} 2 documents", costs)
     assert run("slim", "mail.bunrui", "slim.bunrui").code == 0
     Path("slim.bunrui").replace("mail.bunrui")
-    assert said(run)[-1] == "what that costs was not measured, as FILE keeps no texts: give documents with --test"
+    assert said(run)[-1] == "what that costs was not measured, as the file keeps no texts: give documents with --test"
 
 
 def test_what_no_page_can_have(run, mail: Path) -> None:

@@ -79,11 +79,11 @@ def _say_size(path: str, made: Page, *, is_tested: bool) -> None:
     """Say what the page has, and what it lacks."""
     cut, has = made.pruning, f"it has {size(os.path.getsize(path))}"
     if cut is None:
-        say(f"{has} and all {counted(made.n_features, 'word')}: it answers as FILE does")
+        say(f"{has} and all {counted(made.n_features, 'word')}: it answers as the classifier does")
         return
     say(f"{has} and {cut.kept:,} of {counted(cut.all, 'word')}, those that tell labels apart best")
     if cut.before is None or cut.after is None:
-        say("what that costs was not measured, as FILE keeps no texts: give documents with --test")
+        say("what that costs was not measured, as the file keeps no texts: give documents with --test")
         return
     on = f"{counted(cut.documents, 'document')}{'' if is_tested else ', predicted by the other four fifths'}"
     say(f"accuracy {cut.before:.1%} with all words, {cut.after:.1%} with these, on {on}")
