@@ -85,7 +85,7 @@ def test_labels_of_options_are_read_as_the_file_has_them(run: Run, file: str) ->
     assert run("learn", file, "-", "--as", "3", "--format", "lines", stdin="tea\n").code == 0
     assert run("teach", file, "a.csv", "--labels", "4", stdin="q").code == 1  # there is no such file
     Path("b.txt").write_text("black tea\ngreen tea\n")
-    assert run("teach", file, "b.txt", "--labels", "4", stdin="1nx\nn5\nq").code == 0
+    assert run("teach", file, "b.txt", "--labels", "4", stdin="4nx\nn5\nq").code == 0
     assert classes(file) == [-1, 3, 4, 5, 10]
     assert run("label", "drop", file, "spam").err == (
         "error: the label 'spam' is no integer, and the other labels are integers: give one such as 3 or -1, or all "
