@@ -10,9 +10,9 @@ DOCS_VENV := .venv-docs
 WHEEL_VENV := .venv-wheel
 RUN := $(VENV)/bin/python
 
-# Each worker gets a stretch of the tests, so that a file's service, cluster or browser is started once; a worker that
-# has done its part takes half of what another has left.  There is one more than cores: tests wait for processes.
-ON_ALL_CORES = -n $$($(RUN) -c 'import os; print(1 + (os.cpu_count() or 1))') --dist worksteal
+# A worker gets a whole file, so that the file's service, cluster or browser is started once; tests/conftest.py puts the
+# long files first, so that all workers end together.  There is one more than cores: tests wait for processes.
+ON_ALL_CORES = -n $$($(RUN) -c 'import os; print(1 + (os.cpu_count() or 1))') --dist loadfile --no-loadscope-reorder
 
 TEST_EXTRAS := '.[sklearn,ja,zh,ko,serve,ray,pipelines,dev]'
 BENCH_EXTRAS := '.[sklearn,ja,zh,ko]'

@@ -13,7 +13,6 @@ time with Ray over the time with threads. Machines are processes here, so that n
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import tempfile
@@ -133,12 +132,7 @@ def main() -> None:
             options.analyzer,
         )
     ]
-    if options.json:
-        print(json.dumps(rows))
-        return
-    print(" ".join(f"{name:>12}" for name in rows[0]))
-    for row in rows:
-        print(" ".join(f"{value:12,.2f}" if isinstance(value, float) else f"{value:>12}" for value in row.values()))
+    stopwatch.print_rows(rows, 12, as_json=options.json)
 
 
 if __name__ == "__main__":

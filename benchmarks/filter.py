@@ -165,8 +165,8 @@ def fasttext(features: str, folder: Path, repeats: int) -> Row:
     peer.learn([], [])
     n_bytes = sum(len(text.encode()) for text in texts)
     score = rate(n_bytes, lambda: peer.predict(texts), repeats)
-    answers, shares = peer.model.predict([text.translate(peer.lines) for text in texts], k=2)
-    wanted = f"__label__{peer.labels.index('target')}"
+    answers, shares = peer.model.predict([text.translate(peer.spaces) for text in texts], k=2)
+    wanted = f"__label__{peer.labels.index('target') + 1}"
     scores = [share[list(answer).index(wanted)] for answer, share in zip(answers, shares, strict=True)]
     name = f"fastText, {'1-2-grams' if features == 'words2' else 'words'}"
     return {"": name, "score": score} | best(kinds, np.array(scores))
@@ -216,11 +216,7 @@ def main() -> None:
         write_data(Path(scratch), options.megabytes, options.target, options.folder)
         if not options.json:
             print(" " * 24 + "".join(f"{name:>8}" for name in COLUMNS))
-        found = []
-        for row in rows(Path(scratch), options.only, options.repeats):
-            found.append(row)
-            if not options.json:
-                show(row)
+        found = stopwatch.collect(rows(Path(scratch), options.only, options.repeats), show, is_quiet=options.json)
     if options.json:
         print(json.dumps(found))
 

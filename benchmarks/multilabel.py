@@ -15,7 +15,7 @@ the training set; every λ that was asked for has its row.  "× fit" is the time
 over ours, where both fit the same multinomial model on the same matrix in the same run.
 
 The rule of `threshold="folds"` was revised twice after the test figures of Reuters and bibtex had been seen: those
-columns are not untouched test results.  `--floors` compares values of `LEAST_F` (bunrui/models/multilabel.py) on a
+columns are not untouched test results.  `--floors` compares values of `LEAST_F` (bunrui/models/rest.py) on a
 fifth of the training sets, held out.
 """
 
@@ -43,7 +43,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 from bunrui import BernoulliNB, BinaryNB, ComplementNB, MultilabelNB, MultinomialNB, TextVectorizer
 from bunrui.evaluation.metrics import measure_labels
-from bunrui.models import multilabel as thresholds
+from bunrui.models import rest as thresholds
 
 CORPORA = ("reuters10", "reuters90", "goemotions", "bibtex", "delicious")
 MODELS = {

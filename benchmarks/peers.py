@@ -95,21 +95,70 @@ class ScikitLearn(Peer):
         import sklearn.naive_bayes  # noqa: F401
 
     def learn(self, texts: list[str], labels: list[str]) -> None:
+        from sklearn.pipeline import make_pipeline
+
+        self.model = make_pipeline(*self._steps()).fit(texts, labels)
+
+    def _steps(self) -> tuple[Any, Any]:
         from sklearn.feature_extraction.text import CountVectorizer
         from sklearn.naive_bayes import MultinomialNB
-        from sklearn.pipeline import make_pipeline
 
         if self.features == "ja":
             vectorizer = CountVectorizer(analyzer="char_wb", ngram_range=self.char_ngrams)
         else:
             vectorizer = CountVectorizer(token_pattern=r"\w+", ngram_range=(1, 2 if self.features == "words2" else 1))
-        self.model = make_pipeline(vectorizer, MultinomialNB(alpha=1.0)).fit(texts, labels)
+        return vectorizer, MultinomialNB(alpha=1.0)
 
     def predict(self, texts: list[str]) -> list[str]:
         return list(self.model.predict(texts).tolist())
 
 
-class FastText(Peer):
+class LinearSvc(ScikitLearn):
+    """TfidfVectorizer (sublinear) and LinearSVC, of word 1–2-grams or characters 1–3, which suit it best."""
+
+    name = "scikit-learn, LinearSVC"
+    supports = ("words", "ja")
+    note = "TF-IDF of word 1–2-grams, or of characters 1–3"
+
+    def prepare(self, texts: Any, labels: Any) -> None:
+        """Only the imports."""
+        import sklearn.feature_extraction.text
+        import sklearn.svm  # noqa: F401
+
+    def _steps(self) -> tuple[Any, Any]:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.svm import LinearSVC
+
+        features: Mapping[str, Any] = {"ngram_range": (1, 2)}
+        if self.features == "ja":
+            features = {"analyzer": "char", "ngram_range": (1, 3)}
+        return TfidfVectorizer(sublinear_tf=True, **features), LinearSVC()
+
+
+class FilePeer(Peer):
+    """Learns from a file of its own, which `prepare` writes, with a line for each text.
+
+    Labels are numbers from 1, because one with a space would be cut; `spaces` replaces what would end a line or mean
+    something else.
+    """
+
+    note = "words are what white space separates; learns from its own file"
+    line: str
+    spaces = str.maketrans("\n\r", "  ")
+
+    def prepare(self, texts: list[str], labels: list[str]) -> None:
+        """Write the training file."""
+        super().prepare(texts, labels)
+        self.labels = sorted(set(labels))
+        number = {label: i for i, label in enumerate(self.labels, 1)}
+        self.folder = tempfile.TemporaryDirectory()
+        self.file = str(Path(self.folder.name) / "train.txt")
+        with open(self.file, "w", encoding="utf-8") as file:
+            for text, label in zip(texts, labels, strict=True):
+                file.write(self.line.format(number[label], text.translate(self.spaces)))
+
+
+class FastText(FilePeer):
     """Supervised training with the defaults (5 epochs, 100 dimensions), wordNgrams=2 for "words2".
 
     fastText splits at white space only and keeps case. Its training file is written by `prepare`; line breaks become
@@ -120,20 +169,8 @@ class FastText(Peer):
     module = "fasttext"
     distribution = "fasttext-numpy2-wheel"
     threads = ("all", "1")
-    note = "words are what white space separates; learns from its own file"
-    lines = str.maketrans({"\n": " ", "\r": " "})
+    line = "__label__{} {}\n"
     options: Mapping[str, float] = {}
-
-    def prepare(self, texts: list[str], labels: list[str]) -> None:
-        """Write the training file; labels are numbered, because one with a space would be cut."""
-        super().prepare(texts, labels)
-        self.labels = sorted(set(labels))
-        number = {label: i for i, label in enumerate(self.labels)}
-        self.folder = tempfile.TemporaryDirectory()
-        self.file = str(Path(self.folder.name) / "train.txt")
-        with open(self.file, "w", encoding="utf-8") as file:
-            for text, label in zip(texts, labels, strict=True):
-                file.write(f"__label__{number[label]} {text.translate(self.lines)}\n")
 
     def learn(self, texts: list[str], labels: list[str]) -> None:
         import fasttext
@@ -143,8 +180,8 @@ class FastText(Peer):
         self.model = fasttext.train_supervised(self.file, wordNgrams=n, thread=threads, verbose=0, **self.options)
 
     def predict(self, texts: list[str]) -> list[str]:
-        answers, _ = self.model.predict([text.translate(self.lines) for text in texts])
-        return [self.labels[int(answer[0].removeprefix("__label__"))] for answer in answers]
+        answers, _ = self.model.predict([text.translate(self.spaces) for text in texts])
+        return [self.labels[int(answer[0].removeprefix("__label__")) - 1] for answer in answers]
 
 
 class FastTextLonger(FastText):
@@ -184,7 +221,7 @@ class River(Peer):
         return [self.model.predict_one(text) for text in texts]
 
 
-class VowpalWabbit(Peer):
+class VowpalWabbit(FilePeer):
     """One against all (`--oaa`), logistic loss, one pass; `--ngram 2` for "words2". 2**18 slots, the default, or 2**22.
 
     It splits at white space only and keeps case; its special characters and line breaks become spaces. It learns from
@@ -196,19 +233,8 @@ class VowpalWabbit(Peer):
     module = "vowpalwabbit"
     distribution = "vowpalwabbit"
     threads = ("2", "1")
-    note = "words are what white space separates; learns from its own file"
-    plain = str.maketrans({":": " ", "|": " ", "\n": " ", "\r": " "})
-
-    def prepare(self, texts: list[str], labels: list[str]) -> None:
-        """Write the training file, lines of `number | text`."""
-        super().prepare(texts, labels)
-        self.labels = sorted(set(labels))
-        number = {label: i for i, label in enumerate(self.labels, 1)}
-        self.folder = tempfile.TemporaryDirectory()
-        self.file = str(Path(self.folder.name) / "train.vw")
-        with open(self.file, "w", encoding="utf-8") as file:
-            for text, label in zip(texts, labels, strict=True):
-                file.write(f"{number[label]} | {text.translate(self.plain)}\n")
+    line = "{} | {}\n"
+    spaces = str.maketrans(":|\n\r", "    ")
 
     def learn(self, texts: list[str], labels: list[str]) -> None:
         from vowpalwabbit import Workspace
@@ -218,7 +244,7 @@ class VowpalWabbit(Peer):
         self.model = Workspace(arg_list=[*options, self.file, *more])
 
     def predict(self, texts: list[str]) -> list[str]:
-        return [self.labels[self.model.predict("| " + text.translate(self.plain)) - 1] for text in texts]
+        return [self.labels[self.model.predict("| " + text.translate(self.spaces)) - 1] for text in texts]
 
 
 class Polars(Peer):
@@ -315,15 +341,35 @@ class BunruiDefaults(Bunrui):
     takes = "arrow"
     supports = ("words", "ja")
     note = "its own features and model"
+    kind = "binary-complement"
 
     def _new(self) -> Any:
         from bunrui import TextClassifier
 
-        return TextClassifier("binary-complement")
+        return TextClassifier(self.kind)
+
+
+class BunruiAuto(BunruiDefaults):
+    """All defaults: the features, and the model that bunrui chooses and calibrates."""
+
+    name = "bunrui, auto"
+    kind = "auto"
+
+
+class BunruiHead(BunruiDefaults):
+    """The default features, and the trained model that is the most accurate."""
+
+    name = "bunrui, nbsvm"
+    kind = "nbsvm"
+
+    def learn(self, texts: Any, labels: Any) -> None:
+        super().learn(texts, labels)
+        self.model.predict([""])  # the first question trains it
 
 
 _PEERS = (
     ScikitLearn,
+    LinearSvc,
     FastText,
     FastTextLonger,
     River,
@@ -333,5 +379,7 @@ _PEERS = (
     BunruiArrow,
     BunruiParquet,
     BunruiDefaults,
+    BunruiAuto,
+    BunruiHead,
 )
 PEERS: dict[str, type[Peer]] = {peer.name: peer for peer in _PEERS}

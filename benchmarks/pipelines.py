@@ -100,7 +100,7 @@ def _accuracy(found: list[dict[str, Any]], names: list[str] | None) -> float | N
         label = max(scores, key=scores.__getitem__) if scores else metadata.get("predicted")
         if label is None:
             return None
-        right += (names[int(label)] if names else label) == metadata["label"]
+        right += (names[int(label) - 1] if names else label) == metadata["label"]
     return right / len(found)
 
 
@@ -166,12 +166,9 @@ def main() -> None:
             n_bytes = corpora.n_bytes(corpus.test) / corpus.test.num_rows
             print(f"{corpus.name}: {corpus.test.num_rows:,} documents of {n_bytes:,.0f} bytes")
             print(" " * 30 + "".join(f"{column:>26}" for column in COLUMNS), flush=True)
-        report[corpus.name] = []
         with tempfile.TemporaryDirectory() as scratch:
-            for row in rows(corpus, Path(scratch), options.repeats):
-                report[corpus.name].append(row)
-                if not options.json:
-                    show(row)
+            found = rows(corpus, Path(scratch), options.repeats)
+            report[corpus.name] = stopwatch.collect(found, show, is_quiet=options.json)
     if options.json:
         print(json.dumps(report))
 

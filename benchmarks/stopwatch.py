@@ -8,13 +8,14 @@ Every trial runs in a fresh process, and reports the best of its runs.
 from __future__ import annotations
 
 import contextlib
+import json
 import multiprocessing
 import re
 import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -176,3 +177,24 @@ def reset_peak_rss() -> None:
     """Let the peak start again from what is resident now; where the system cannot, loading counts in the peak."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
+
+
+def print_rows(rows: list[dict[str, Any]], width: int, *, as_json: bool) -> None:
+    """Print rows with the same columns, each of so many characters; or all of them as JSON."""
+    if as_json:
+        print(json.dumps(rows))
+        return
+    print(" ".join(f"{name:>{width}}" for name in rows[0]))
+    for row in rows:
+        cells = (f"{value:{width},.2f}" if isinstance(value, float) else f"{value:>{width}}" for value in row.values())
+        print(" ".join(cells))
+
+
+def collect(rows: Iterable[T], show: Callable[[T], None], *, is_quiet: bool) -> list[T]:
+    """All rows; each is shown when it comes, unless that is quiet."""
+    found = []
+    for row in rows:
+        found.append(row)
+        if not is_quiet:
+            show(row)
+    return found

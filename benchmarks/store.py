@@ -10,7 +10,6 @@ transaction of SQLite with as many bytes.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import tempfile
@@ -108,12 +107,7 @@ def main() -> None:
         for analyzer in options.analyzer
         for row in stopwatch.isolated(run, corpus, analyzer)
     ]
-    if options.json:
-        print(json.dumps(rows))
-        return
-    print(" ".join(f"{name:>15}" for name in rows[0]))
-    for row in rows:
-        print(" ".join(f"{value:15,.2f}" if isinstance(value, float) else f"{value:>15}" for value in row.values()))
+    stopwatch.print_rows(rows, 15, as_json=options.json)
 
 
 if __name__ == "__main__":

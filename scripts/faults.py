@@ -146,8 +146,8 @@ def run_child(path: str, seed: int, keep: str, left: Sequence[Document], other: 
     """Do operations, and write a byte for every statement and every call that has returned."""
     store._MOST_DELTAS = 4  # fold often
 
-    def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
-        db = plain_connect(path, read_only=read_only)
+    def connect(path: str, **options: Any) -> sqlite3.Connection:
+        db = plain_connect(path, **options)
         db.execute("PRAGMA wal_autocheckpoint = 8")
         db.set_trace_callback(tell)
         return db

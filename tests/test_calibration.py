@@ -17,6 +17,7 @@ from hypothesis.extra import numpy as npst
 from bunrui import TextClassifier
 from bunrui.calibration import MOST_KNOTS, Calibration, digest_of, lengths_of, map_largest
 from bunrui.errors import DataError
+from bunrui.models import MODELS
 
 PLAIN = Calibration(
     level=0.0,
@@ -182,6 +183,22 @@ def test_probabilities_of_a_generator_of_tokens_and_of_nothing() -> None:
     assert (clf.predict_proba(np.array(texts)) == expected).all()
     assert clf.predict_proba([["cheap"], ["noon", "x"]]).shape == (2, 2)
     assert clf.predict_proba([]).shape == (0, 2)
+
+
+@pytest.mark.parametrize("model", [*(name for name in MODELS if name != "bernoulli"), "nbsvm", "arow"])
+def test_a_text_without_a_known_word_is_no_surer_than_the_prior(model: str) -> None:
+    """But for Bernoulli, to which absent words say something."""
+    texts, labels = ["cheap pills now", "pills", "meeting at noon"], ["spam", "spam", "ham"]
+    clf = TextClassifier(model).learn(texts, labels)
+    before = clf.predict_proba([""])
+    clf.set_calibration(dataclasses.replace(PLAIN, accuracies=(0.8, 0.9), options=digest_of(clf.settings)))
+    found = clf.predict_proba(["", "zzz", "cheap"])
+    assert (found[2].max() >= 0.8 > before.max()) and (found[:2] == before).all()
+    assert clf.explain("").probabilities["spam"] == before[0, 1]
+    assert (clf.probabilities_of(clf.scores(["zzz"]), ["zzz"]) == before).all()
+    empty = TextClassifier(model)
+    empty.set_calibration(clf.calibration)
+    assert empty.probabilities_of(clf.scores(["cheap"]), ["cheap"]).max() == found[2].max()
 
 
 def test_an_explanation_has_the_probabilities_that_are_predicted() -> None:

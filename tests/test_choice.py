@@ -53,7 +53,7 @@ def test_scores_are_those_without_all_copies(
     worth: int, documents: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each candidate scores a text as a classifier does that has unlearned all its copies."""
-    monkeypatch.setattr(choice, "_WORTH_STAGES", worth)
+    monkeypatch.setattr(choice, "_MANY_CHARACTERS", worth)
     texts, labels = [text for text, _ in documents], [label for _, label in documents]
     clf = TextClassifier().learn(texts, labels)
     drawn = drawn_of(clf)
@@ -75,7 +75,7 @@ def test_scores_are_those_without_all_copies(
         for row, (text, label, n) in enumerate(scored):
             other.unlearn([text] * n, [label] * n)
             columns = [classes.index(name) for name in other.classes_.tolist()]
-            np.testing.assert_array_equal(found._scores[candidate][row, columns], other.scores([text])[0])
+            np.testing.assert_array_equal(found.scores(candidate)[row, columns], other.scores([text])[0])
             other.learn([text] * n, [label] * n)
 
 
@@ -113,7 +113,7 @@ def test_unlearning_brings_a_choice_back(documents: list[tuple[str, str]], more:
 def test_threads_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     texts, labels = corpus(3000)
     found = []
-    monkeypatch.setattr(choice, "_WORTH_STAGES", 0)
+    monkeypatch.setattr(choice, "_MANY_CHARACTERS", 0)
     for n in ("1", "3"):
         monkeypatch.setenv("BUNRUI_THREADS", n)
         clf = TextClassifier().learn(texts, labels)
@@ -131,19 +131,25 @@ def test_a_lead_of_few_documents(wins: int, leads: bool) -> None:
     assert mine.is_ahead_of(other) == leads
 
 
-@pytest.mark.parametrize("worth", [0, 1 << 18])
-def test_a_better_model_is_chosen_and_answers(worth: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "_WORTH_STAGES", worth)
+@pytest.mark.parametrize(
+    ("limits", "n_best", "n_plain"), [((), 1000, 1000), (["_MANY_CHARACTERS"], 1000, 250), (["_MANY_SCORES"], 500, 500)]
+)
+def test_a_better_model_is_chosen_and_answers(
+    limits: list[str], n_best: int, n_plain: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit in limits:
+        monkeypatch.setattr(choice, limit, 0)
     texts, labels = corpus(1000)
     clf = TextClassifier().learn(texts, labels)
     chosen = clf.model_
     assert chosen is not None and chosen.candidate != PLAIN and not chosen.reason
     evidence = {each.candidate: each for each in chosen.evidence}
     best = evidence[chosen.candidate]
-    assert best.lead > best.error and best.n_docs == 1000
+    assert best.lead > best.error and best.n_docs == n_best
     assert best.value == max(each.value for each in chosen.evidence)
-    # Candidates that are behind on a quarter, be it the plain default, are not asked about the rest.
-    assert evidence[PLAIN].n_docs == (1000 if worth else 250)
+    # Candidates that are behind on a quarter, be it the plain default, are not asked about the rest.  Where one leads
+    # clearly on a half, the rest is not asked about.
+    assert evidence[PLAIN].n_docs == n_plain
     assert abs(best.value - best.lead - evidence[PLAIN].value) < 1e-9
     named = TextClassifier(**chosen.candidate._asdict()).learn(texts, labels)
     new = corpus(200, seed=1)[0]
@@ -340,7 +346,7 @@ def test_rare_classes_are_asked_about_among_many(monkeypatch: pytest.MonkeyPatch
     shares = np.bincount(found.classes, merit.weights)
     np.testing.assert_allclose(shares, clf.counts.doc_count[np.argsort(clf.counts.labels)] / len(texts))
     # The calibration goes by a plain random sample: the lowest digests, and no others.
-    common = found.left_out(PLAIN).texts
+    common = found.left_out(merit).texts
     assert common == drawn_of(clf).texts[: len(common)] and len(common) > 300
 
 
@@ -386,7 +392,7 @@ def test_macro_f() -> None:
     """Beside the formula, document by document."""
     true, predicted = np.array([0, 0, 1, 2, 2]), np.array([0, 1, 1, 1, 2])
     weights = np.array([0.1, 0.3, 0.2, 0.3, 0.1])
-    parts = choice._f1_parts(true, predicted, weights, 4)
+    parts = choice.f1_parts(true, predicted, weights, 4)
     right, had, given = (np.zeros(4) for _ in range(3))
     for t, p, w in zip(true, predicted, weights, strict=True):
         had[t] += w

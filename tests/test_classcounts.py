@@ -20,9 +20,8 @@ from bunrui.classcounts import (
 )
 from bunrui.errors import LabelError, UnlearnError
 from bunrui.models.aode import count_value_pairs
-from bunrui.models.categorical import count_values
-from bunrui.models.gaussian import dense_moments
-from bunrui.models.transform import KeptRows
+from bunrui.models.likelihoods import count_values, dense_moments
+from bunrui.models.twcnb import KeptRows
 from bunrui.sparse import Sparse
 from tests.support.examples import examples
 

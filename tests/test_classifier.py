@@ -7,11 +7,9 @@ import os
 import pickle
 import subprocess
 import sys
-import textwrap
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +33,7 @@ from bunrui.errors import (
 )
 from bunrui.kernel import slices
 from bunrui.models import MODELS, TRAINED
+from tests.support.processes import run_python
 from tests.support.waiting import PATIENCE
 
 TEXTS = ["cheap pills now", "meeting at noon", "料金が無料", "lunch at noon?", "👍 한국어 무료", ""]
@@ -201,7 +200,7 @@ def test_score(clf: TextClassifier) -> None:
     assert clf.score(TEXTS[:4], LABELS[:4]) == 1.0
     assert clf.score(TEXTS[:4], ["ham"] * 4) == 0.5
     assert clf.score(TEXTS[:4], pd.Series(LABELS[:4])) == 1.0
-    with pytest.raises(DataError, match=r"^there are 4 texts and 1 labels: give one label for each text$"):
+    with pytest.raises(DataError, match=r"^there are 4 texts and 1 label: give one label for each text$"):
         clf.score(TEXTS[:4], ["ham"])
 
 
@@ -536,7 +535,7 @@ BAD_LABELS: dict[str, tuple[Any, type[BunruiError], str]] = {
     "one string": ("ab", LabelError, "labels should be a list with one for each text, not one string"),
     "None": (None, LabelError, "labels should be a list with one for each text, not NoneType"),
     "a mapping": ({"a": 1, "b": 2}, LabelError, "labels should be a list with one for each text, not dict"),
-    "too few": (["x"], DataError, "there are 2 texts and 1 labels: give one label for each text"),
+    "too few": (["x"], DataError, "there are 2 texts and 1 label: give one label for each text"),
     "too many": (["x"] * 3, DataError, "there are 2 texts and 3 labels: give one label for each text"),
     "many too many": (["x"] * 300, DataError, "there are 2 texts and 300 labels: give one label for each text"),
     "two types": (
@@ -558,6 +557,11 @@ BAD_LABELS: dict[str, tuple[Any, type[BunruiError], str]] = {
         np.array([3.0, 1]),
         LabelError,
         "a label of text 0 is 3.0, a float: convert all to integers, as y.astype(int) does",
+    ),
+    "a number that is missing": (
+        np.array([1.0, np.nan]),
+        LabelError,
+        "the label of text 1 is missing: give one, or leave the text out",
     ),
     "a large number": (
         [1, 1 << 63],
@@ -629,7 +633,7 @@ def test_all_or_nothing(clf: TextClassifier) -> None:
     before = clf.counts.copy()
     with pytest.raises(UnlearnError, match=r"^this was never learned: "):
         clf.unlearn([TEXTS[0], "never learned"], ["spam", "spam"])
-    with pytest.raises(UnlearnError, match=r"^'eggs' has 0 documents, 1 cannot be taken back$"):
+    with pytest.raises(UnlearnError, match=r"^label 'eggs' has no documents: 1 document cannot be taken back$"):
         clf.unlearn([TEXTS[0]], ["eggs"])
     assert clf.counts == before
     assert clf.classes_.tolist() == ["ham", "spam"]
@@ -791,19 +795,6 @@ def test_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # Processes
-
-
-def run_python(program: str, **environment: str) -> str:
-    source = str(Path(bunrui.__file__).parent.parent)
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        env=os.environ | {"PYTHONPATH": source} | environment,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_a_few_documents_load_neither_numba_nor_sklearn() -> None:

@@ -317,9 +317,17 @@ REFUSED: dict[str, tuple[list[Any], list[Any], str]] = {
     "a word too often": ([["a", "a", "a"]], ["x"], "this was never learned: 'a' does not occur as often"),
     "a word in too many documents": ([["a"], ["a"]], ["x", "x"], "this was never learned: 'a' does not occur as often"),
     "one good document, one bad": ([["a", "a", "b"], ["d"]], ["x", "y"], "this was never learned: 'd' does not"),
-    "a label that was never learned": ([["a"]], ["w"], "'w' has 0 documents, 1 cannot be taken back"),
-    "too many documents": ([["b"], [], []], ["x", "x", "x"], "'x' has 2 documents, 3 cannot be taken back"),
-    "too many empty documents": ([[]] * 3, ["y", "y", "y"], "'y' has 1 documents, 3 cannot be taken back"),
+    "a label that was never learned": ([["a"]], ["w"], "label 'w' has no documents: 1 document cannot be taken back"),
+    "too many documents": (
+        [["b"], [], []],
+        ["x", "x", "x"],
+        "label 'x' has 2 documents: 3 documents cannot be taken back",
+    ),
+    "too many empty documents": (
+        [[]] * 3,
+        ["y", "y", "y"],
+        "label 'y' has 1 document: 3 documents cannot be taken back",
+    ),
 }
 
 

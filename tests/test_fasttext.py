@@ -153,6 +153,7 @@ def test_parameters_without_a_meaning_are_named_once(file: Path) -> None:
         ({}, ValueError, "give the file with the documents as `input`"),
         ({"input": "missing.txt"}, ValueError, "missing.txt"),
         ({"input": "empty.txt"}, ValueError, "has no line with a label"),
+        ({"input": "usual.txt", "label": "__foo__"}, ValueError, "has no line with a label: begin lines with __foo__"),
     ],
 )
 def test_wrong_use(
@@ -160,6 +161,7 @@ def test_wrong_use(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "empty.txt", ["no label"])
+    write(tmp_path / "usual.txt", LINES)
     with pytest.raises(error, match=message):
         fasttext.train_supervised(**given)
 

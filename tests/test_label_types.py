@@ -92,7 +92,7 @@ def test_explanations_and_words(names: list[Any], model: str) -> None:
         assert same(found.probabilities, typed(expected.probabilities, names))
         assert found.contributions == expected.contributions
         assert json.loads(found.to_json())["label"] == found.label
-        assert str(found.label) in found.to_html() and str(found).startswith(str(found.label))
+        assert text_of(found.label) in found.to_html() and str(found).startswith(text_of(found.label))
     for asked, likewise in (
         ({"label": first}, {"label": "a"}),
         ({"positive": first, "negative": second}, {"positive": "a", "negative": "b"}),
@@ -186,7 +186,7 @@ def test_evaluation(names: list[Any]) -> None:
         assert told["confusion"] == expected.to_dict()["confusion"] | {"labels": names} and json.dumps(told)
         assert "<svg" in found._repr_html_()
     page = evaluation_page(found, texts=TEXTS, classifier=clf)
-    assert f"<bdi>{names[0]}</bdi>" in page
+    assert f"<bdi>{text_of(names[0])}</bdi>" in page
     assert same(loo_scores(clf, TEXTS, labels)[0].tolist(), names)
     assert learning_curve(clf, TEXTS, labels) == learning_curve(twin, TEXTS, strings)
     assert measure(labels, np.array(labels), labels=names).accuracy == 1.0
@@ -205,7 +205,7 @@ def test_selection(names: list[Any]) -> None:
     assert [word.feature for word in found.words(found.suspects[0])] == [
         word.feature for word in expected.words(expected.suspects[0])
     ]
-    assert str(names[0]) in audit_page(found, found.suspects, [str(k) for k in range(60)])
+    assert text_of(names[0]) in audit_page(found, found.suspects, [str(k) for k in range(60)])
     clf.set_calibration(calibrate(clf, TEXTS, labels))
     twin.set_calibration(calibrate(twin, TEXTS, strings))
     assert same(clf.explain(TEXTS[0]).probabilities, typed(twin.explain(TEXTS[0]).probabilities, names))
@@ -312,6 +312,20 @@ def test_types_do_not_mix_in_a_file(keep: str, tmp_path: Path) -> None:
         assert both.merge(clf).classes_.tolist() == [0, 1]
         clf.undo()
         assert clf.learn(["a"], ["x"]).classes_.tolist() == ["x"]  # as one that never saw the others
+
+
+def test_true_is_not_1(tmp_path: Path) -> None:
+    with bunrui.create(tmp_path / "a", "multinomial", prior={2: 0.5, True: 0.5}) as clf:
+        clf.learn(["a", "b"], [1, 2])
+        digest = next(iter(clf.documents())).digest
+        for ask in (
+            lambda: clf.predict(["a"]),
+            lambda: clf.predict_labels(["a"], threshold={2: 1, True: 1}),
+            lambda: clf.relabel_each([(digest, [True], [2])]),
+            lambda: clf.relabel_each([(digest, [1], [True])]),
+        ):
+            with pytest.raises(LabelError, match=r"^the label True is of type bool, and others are of type int"):
+                ask()
 
 
 def test_a_prior_keeps_its_labels(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from scipy import sparse
 import bunrui
 from bunrui import ComplementNB, MultinomialNB, TextClassifier, classcounts
 from bunrui.errors import OptionError, UnlearnError
-from bunrui.kernel import best, bycount
+from bunrui.kernel import best, score
 from bunrui.kernel.postings import HOLES, USED
 from bunrui.kernel.workspace import ITEMS
 from bunrui.models import MODELS, linear
@@ -154,7 +154,7 @@ def test_where_bounds_allow_only_nominees_are_scored(model: str, eager: None, mo
         raise AssertionError("all classes are scored")
 
     monkeypatch.setattr(best, "full_score", spied)
-    monkeypatch.setattr(best, "score_all", refused)
+    monkeypatch.setattr(best, "score_document", refused)
     with kernels("plain"):
         assert clf.predict([["w3", "the", "v3", "of"]]).tolist() == ["c03"]
         assert scored == [3]
@@ -217,13 +217,13 @@ def test_weights_by_count_give_the_same_bits(
 def test_weights_by_count_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     clf = TextClassifier("multinomial").learn([["the", f"w{c}"] for c in range(5000)], [f"c{c}" for c in range(5000)])
     calls = []
-    add_list = bycount.add_list
+    add_counts = score.add_counts
 
     def spied(*args: Any) -> bool:
         calls.append(args)
-        return add_list(*args)
+        return add_counts(*args)
 
-    monkeypatch.setattr(bycount, "add_list", spied)
+    monkeypatch.setattr(score, "add_counts", spied)
     with kernels("plain"):
         assert clf.predict([["the", "w7"]]).tolist() == ["c7"]
     assert len(calls) == 2

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import re
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
+from bunrui import report
 from bunrui.classifier import TextClassifier
 from bunrui.data import read
-from bunrui.evaluation import Evaluation, cross_validate, folds, learning_curve, leave_one_out
+from bunrui.evaluation import Evaluation, cross_validate, folds, learning_curve, leave_one_out, measure
 from bunrui.report import evaluation_page
 from bunrui.views.markup import Markup, element
 from tests.support.pages import Parsed, evaluated
@@ -45,6 +47,16 @@ def percent(share: float) -> str:
 
 
 # --- what it says
+
+
+def test_the_tables_of_a_terminal_are_public_names() -> None:
+    from rich.console import Console
+
+    metrics = measure(["ham", "ham", "spam"], ["ham", "spam", "spam"])
+    console = Console(width=60, color_system=None, record=True, file=io.StringIO())
+    console.print(report.metrics_tables(metrics))
+    assert console.export_text().startswith("accuracy 0.667 of 3 documents")
+    assert {"evaluation_tables", "metrics_tables", "multilabel_tables"} <= set(report.__all__)
 
 
 def test_the_figures_are_those_of_the_evaluation(news: tuple[Evaluation, TextClassifier], page: Parsed) -> None:

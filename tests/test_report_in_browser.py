@@ -12,6 +12,7 @@ from bunrui.classifier import TextClassifier
 from bunrui.data import read
 from bunrui.evaluation import learning_curve, leave_one_out
 from bunrui.report import evaluation_page
+from tests.support.examples import quick
 from tests.support.look import Look
 
 NAMES = {
@@ -55,7 +56,7 @@ def look(browser: Any, path: Path) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [320, 375, 768, 1200])
+@pytest.mark.parametrize("width", quick(2, [320, 1200, 375, 768]))
 def test_nothing_is_wider_than_the_screen(look: Any, width: int, scheme: str) -> None:
     page = look(viewport={"width": width, "height": 800}, color_scheme=scheme)
     for details in page.locator("details").all()[:3]:
@@ -66,6 +67,23 @@ def test_nothing_is_wider_than_the_screen(look: Any, width: int, scheme: str) ->
     )
     levels = [sum(map(int, colour[4:-1].split(","))) for colour in (ground, ink)]
     assert (levels[0] > levels[1]) == (scheme == "light")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_table_that_goes_on_has_a_shadow_there(look: Any, scheme: str) -> None:
+    page = look(viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    box = page.locator("#labels .scroll")
+    box.scroll_into_view_if_needed()
+    assert box.evaluate("box => box.scrollWidth > box.clientWidth")
+
+    def strip(x: float) -> Any:
+        return page.screenshot(clip={"x": x, "y": box.bounding_box()["y"] + 2, "width": 4, "height": 4})
+
+    left = box.bounding_box()["x"]
+    right, ground = left + box.bounding_box()["width"] - 4, strip(1)
+    assert strip(right) != ground
+    box.evaluate("box => { box.scrollLeft = box.scrollWidth }")
+    assert strip(right) == ground and strip(left) != ground
 
 
 def test_a_heading_sorts_its_table(look: Any) -> None:

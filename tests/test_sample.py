@@ -102,7 +102,7 @@ def test_merging_keeps_no_more_than_learning() -> None:
     documents = [(f"t {k}", "abc"[k % 3]) for k in range(300)]
     for start in range(0, 300, 6):
         found.merge(learn(LowestDigests(), documents[start : start + 6]), 3)
-        assert len(found._items) <= 4 * sample.MOST_DOCS and found._bytes <= 4 * sample.MOST_BYTES
+        assert len(found._texts) <= 4 * sample.MOST_DOCS and found._sizes.sum() <= 4 * sample.MOST_BYTES
     assert drawn(found) == reference(documents)
 
 

@@ -38,7 +38,7 @@ def test_parts(a: Any) -> None:
     assert np.array_equal(table.columns(np.array([0, 2])).toarray(), a[:, [0, 2]])
     assert np.array_equal(table.row_sums(), a.sum(axis=1))
     assert np.array_equal(Sparse.stack([table, table[:2]]).toarray(), np.vstack([a, a[:2]]))
-    wider = table.spread(np.array([1, 2, 4, 5]), 6).toarray()
+    wider = table.at(np.array([1, 2, 4, 5])[table.indices], 6).toarray()
     assert np.array_equal(wider[:, [1, 2, 4, 5]], a) and not wider[:, [0, 3]].any()
 
 

@@ -56,8 +56,13 @@ class Cells(NamedTuple):
             return cls(none, none.astype(np.uint8), none, none, none, none, none, none)
         return cls(*(np.concatenate(columns) for columns in zip(*some, strict=True)))
 
+    def at(self, ids: Integers) -> Cells:
+        """The features at some places."""
+        starts = [np.cumsum(sizes, dtype=np.int64)[ids] - sizes[ids] for sizes in (self.sizes, self.lengths)]
+        return self.cut(ids, ranges(starts[0], self.sizes[ids]), ranges(starts[1], self.lengths[ids]))
+
     def cut(self, features: Any, text: Any, cells: Any) -> Cells:
-        """Some features with their bytes and their cells: slices, or marks."""
+        """Some features with their bytes and their cells: slices, places or marks."""
         return Cells(
             self.sizes[features],
             self.text[text],

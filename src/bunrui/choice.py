@@ -10,8 +10,9 @@ its class is not scored.
     SE     sqrt( Σ w[i]² (d[i] - lead)² )
 
 The best candidate is chosen if it leads by a document more than SE, because SE says little where few documents differ;
-else the plain default stays.  Of long texts, a quarter comes first.  A candidate that trails the best by 1.5 SE there,
-or the plain default by SE, is not asked about the rest: it would have to make up for that, and then to lead.
+else the plain default stays.  Of long texts a quarter comes first, of short ones in many classes a half.  A candidate
+that trails the best by 1.5 SE there, or the plain default by SE, is not asked about the rest: it would have to make up
+for that, and then to lead.  Where the best of a half leads the plain default by 3 SE, nobody is asked about the rest.
 
 The choice is a function of the counts, the sample, the options and this version, and of nothing else: all sums run in
 the order of digests.  docs/decisions/032 has the candidates, the size of the sample and the rule, with their numbers.
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,13 +34,14 @@ from bunrui.engines.labelgroups import LabelSets
 from bunrui.errors import DataError, OptionError
 from bunrui.memory import Memory
 from bunrui.models import AUTO, DEFAULT_MODEL, MODELS
-from bunrui.models.loo import CountedCorpus
-from bunrui.sample import FEW, Drawn, ranks_in_class
+from bunrui.sample import FEW, Drawn, ranks_in_class, sort_by_class
+from bunrui.sparse import Floats, Integers
+
+if TYPE_CHECKING:
+    from bunrui.models.loo import CountedCorpus
 
 __all__ = ["AUTO", "METRICS", "PLAIN", "Candidate", "Choice", "Evidence", "LeftOut", "choose", "is_due", "why_not"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 METRICS = ("accuracy", "macro_f1")
 
@@ -50,9 +52,9 @@ FEWEST = 50
 # memory allows it.
 USUAL_SCORES, LEAST_DOCS, MOST_SCORES = 1 << 16, 400, 1 << 22
 
-_FIRST = 4  # one of so many documents comes first
-_WORTH_STAGES = 1 << 18  # characters: with fewer, it is as quick to ask all candidates about all documents
-_BEHIND_BEST, _BEHIND_PLAIN = 1.5, 1.0  # standard errors
+# With fewer characters, and fewer scores, it is as quick to ask all candidates about all documents.
+_MANY_CHARACTERS, _MANY_SCORES = 1 << 18, 1 << 15
+_BEHIND_BEST, _BEHIND_PLAIN, _CLEARLY = 1.5, 1.0, 3.0  # standard errors
 
 # Characters on the average: in shorter texts few words occur twice, and wcnb, which counts occurrences and takes as
 # long as two others, was the best on none of ten corpora.
@@ -279,9 +281,8 @@ def choose(
         return Choice(reason=reason, metric=metric, n_docs=counts.n_docs), None
     candidates = _candidates(len(counts.live_labels), corpus.mean_length, options)
     first = [corpus.merit(candidate, metric, first=True) for candidate in candidates]
-    merits = first
-    if corpus.has_more:
-        best = max(first, key=lambda merit: merit.value)
+    merits, best = first, max(first, key=lambda merit: merit.value)
+    if corpus.has_more and not (corpus.is_half and best.is_ahead_of(first[0], _CLEARLY)):
         merits = [
             each
             if best.is_ahead_of(each, _BEHIND_BEST) or first[0].is_ahead_of(each, _BEHIND_PLAIN)
@@ -289,7 +290,8 @@ def choose(
             for each in first
         ]
     plain = merits[0]
-    top = max((each for each in merits if each.n_docs == len(corpus.classes)), key=lambda merit: merit.value)
+    n_docs = max(each.n_docs for each in merits)
+    top = max((each for each in merits if each.n_docs == n_docs), key=lambda merit: merit.value)
     reason = ""
     if top is plain:
         reason = "no other model is better"
@@ -304,7 +306,7 @@ def choose(
     choice = Choice(
         candidate=top.candidate, evidence=tuple(evidence), metric=metric, n_docs=counts.n_docs, reason=reason
     )
-    return choice, corpus.left_out(top.candidate)
+    return choice, corpus.left_out(top)
 
 
 def _candidates(n_classes: int, mean_length: float, options: Mapping[str, Any]) -> list[Candidate]:
@@ -344,7 +346,7 @@ class _Merit(NamedTuple):
         return self.lead_over(other) - 1 / self.n_docs > errors * self.error_to(other)
 
 
-def _f1_parts(true: Integers, predicted: Integers, weights: Floats, n_classes: int) -> Floats:
+def f1_parts(true: Integers, predicted: Integers, weights: Floats, n_classes: int) -> Floats:
     """The macro-F, and what each document adds to it, as parts whose weighted mean it is."""
     is_right = true == predicted
     right = np.bincount(true, weights * is_right, n_classes)
@@ -379,8 +381,8 @@ class _Corpus:
         The class of each, by its place in the sorted list of labels.
     mean_length : float
         Of a text, in characters.
-    has_more : bool
-        Whether some documents come after the first ones.
+    has_more, is_half : bool
+        Whether some documents come after the first ones; whether these are a half of all.
     """
 
     def __init__(self, counts: Counts, analyzer: Analyzer, drawn: Drawn, options: Mapping[str, Any]) -> None:
@@ -399,50 +401,73 @@ class _Corpus:
         rank = np.zeros(len(counts.labels), np.int64)
         rank[self._columns] = np.arange(n_classes)
         self.classes = rank[self._ids]
-        self._scores: dict[Candidate, Floats] = {}
-        # The first stage has one in `_FIRST` documents of every class.
-        is_first = np.ones(len(rows), bool)
-        if self.mean_length * len(rows) > _WORTH_STAGES:
-            is_first[:] = False
-            is_first[np.argsort(self.classes, kind="stable")[::_FIRST]] = True
+        self._scores: dict[Candidate, list[Floats]] = {}  # by stage
+        self._known: dict[bool, tuple[Integers, Integers, Floats]] = {}  # `_weighed`
+        # The first stage has one in so many documents of every class.
+        is_long = self.mean_length * len(rows) > _MANY_CHARACTERS
+        step = 4 if is_long else 2 if len(rows) * n_classes > _MANY_SCORES else 1
+        is_first = np.zeros(len(rows), bool)
+        is_first[sort_by_class(self.classes)[::step]] = True
         self._stages = [np.flatnonzero(is_first), np.flatnonzero(~is_first)]
-        self.has_more = not is_first.all()
+        self.has_more, self.is_half = step > 1, step == 2
         every = np.arange(len(counts.labels) + 1)
-        sets = LabelSets(counts.labels, self._ids, every, every[:-1])
-        self._memory, texts, copies = Memory(counts), alike(analyzer, self._texts), drawn.copies[rows]
-        self._corpora = [
-            CountedCorpus(
-                analyzer,
-                [texts[k] for k in stage.tolist()],
-                sets.subset(stage),
-                memory=self._memory,
-                copies=copies[stage],
-            )
-            for stage in self._stages
-            if len(stage)
-        ]
+        self._sets = LabelSets(counts.labels, self._ids, every, every[:-1])
+        self._memory, self._copies = Memory(counts), drawn.copies[rows]
+        self._documents = alike(analyzer, self._texts)
+        self._corpora: list[CountedCorpus] = []
+
+    def _corpus(self, stage: int) -> CountedCorpus:
+        """The documents of a stage; those that nobody asks for are not read."""
+        if stage == len(self._corpora):
+            from bunrui.models.loo import CountedCorpus  # 5 ms, and predicting needs none
+
+            rows = self._stages[stage]
+            texts, sets = [self._documents[row] for row in rows.tolist()], self._sets.subset(rows)
+            found = CountedCorpus(self._analyzer, texts, sets, memory=self._memory, copies=self._copies[rows])
+            self._corpora.append(found)
+        return self._corpora[stage]
 
     def merit(self, candidate: Candidate, metric: str, *, first: bool = False) -> _Merit:
         """How good a candidate is on the documents that come first, or, later, on all."""
-        stage = 0 if first else 1
-        scores = self._scores.setdefault(candidate, np.empty((len(self.classes), len(self._columns))))
-        options = {**self._options, **candidate._asdict()}
-        model = MODELS[candidate.model].model(options, self._analyzer, self._memory)
-        scores[self._stages[stage]] = model.leave_one_out(self._corpora[stage])[:, self._columns]
-        rows = self._stages[0] if first else np.arange(len(self.classes))
-        true, predicted = self.classes[rows], scores[rows].argmax(axis=1)
-        weights = self._counts.doc_count[self._ids[rows]] / np.bincount(true)[true]
-        weights = weights / weights.sum()
+        model = MODELS[candidate.model].model({**self._options, **candidate._asdict()}, self._analyzer, self._memory)
+        scores = model.leave_one_out(self._corpus(0 if first else 1))[:, self._columns]
+        self._scores.setdefault(candidate, []).append(scores)
+        _, true, weights = self._weighed(first)
+        predicted = self._in_order([each.argmax(axis=1) for each in self._scores[candidate]])
         if metric == "accuracy":
             parts = (true == predicted).astype(np.float64)
         else:
-            parts = _f1_parts(true, predicted, weights, len(self._columns))
+            parts = f1_parts(true, predicted, weights, len(self._columns))
         value = (weights * parts).sum() / weights.sum()  # 1 where all are right, and not a bit more
         return _Merit(candidate, float(value), parts, weights)
 
-    def left_out(self, candidate: Candidate) -> LeftOut:
-        """The scores of a candidate that has scored all documents."""
-        rows = np.flatnonzero(self._is_common)
-        own = np.zeros((len(rows), len(self._columns)), bool)
-        own[np.arange(len(rows)), self.classes[rows]] = True
-        return LeftOut([self._texts[row] for row in rows.tolist()], self._scores[candidate][rows], own)
+    def _weighed(self, first: bool) -> tuple[Integers, Integers, Floats]:
+        """The documents that come first, or all, with their classes and weights."""
+        if first not in self._known:
+            rows = self._stages[0] if first else np.arange(len(self.classes))
+            true = self.classes[rows]
+            weights = self._counts.doc_count[self._ids[rows]] / np.bincount(true)[true]
+            self._known[first] = rows, true, weights / weights.sum()
+        return self._known[first]
+
+    def _in_order(self, stages: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """What each stage says of its documents, as one array in the order of digests."""
+        if len(stages) == 1:
+            return stages[0]
+        out = np.empty((len(self.classes), *stages[0].shape[1:]), stages[0].dtype)
+        for rows, mine in zip(self._stages, stages, strict=True):
+            out[rows] = mine
+        return out
+
+    def scores(self, candidate: Candidate) -> Floats:
+        """Those of the documents that a candidate has scored, (n_docs, n_classes)."""
+        return self._in_order(self._scores[candidate])
+
+    def left_out(self, merit: _Merit) -> LeftOut:
+        """The scores of the documents by which a candidate was chosen."""
+        rows, true, _ = self._weighed(merit.n_docs < len(self.classes))
+        common = np.flatnonzero(self._is_common[rows])
+        own = np.zeros((len(common), len(self._columns)), bool)
+        own[np.arange(len(common)), true[common]] = True
+        scores = self.scores(merit.candidate)[common]
+        return LeftOut([self._texts[row] for row in rows[common].tolist()], scores, own)

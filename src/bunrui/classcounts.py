@@ -8,8 +8,8 @@ return new counts, or raise an error; counts never change.  A part knows how to 
 
     SparseCounts      columns of a matrix, or words       (n_features, n_classes), cells that are not zero
     ValueCounts       values of columns, or pairs         (n_values, n_classes), (n_values, n_values, n_classes)
-    Moments           mean and variance of columns        (n_classes, n_columns), in models/gaussian.py
-    KeptRows          the rows themselves                 in models/transform.py
+    Moments           mean and variance of columns        (n_classes, n_columns), in models/likelihoods.py
+    KeptRows          the rows themselves                 in models/twcnb.py
 
 Whole numbers, weights included, are counted as int64: their sums have no order and can be taken back.  Others are
 float64, right to rounding.
@@ -17,7 +17,7 @@ float64, right to rounding.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, Self
@@ -26,17 +26,14 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.errors import DataError, LabelError, UnlearnError
-from bunrui.sparse import Sparse, count_by_class
+from bunrui.sparse import Floats, Integers, Numbers, Sparse, count_by_class
 
 Labels = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Numbers = npt.NDArray[Any]
 Places = tuple[dict[Any, int], ...]
 
 # float64 holds every whole number up to here.
 _MOST = 2**53
-# What rounding may leave of a number that is taken back, as a share of what it was.
+# Rounding may leave this share of a number that is taken back.
 ROUNDING = 1e-9
 # Cells that may lie beside the others (`Recent`).
 _FEW = 4096
@@ -116,6 +113,18 @@ def check_among(classes: Labels, allowed: Labels) -> None:
             raise LabelError(f"the label {label!r} is not among classes={allowed.tolist()}")
 
 
+def declare(declared: Labels | None, known: Labels, given: Any, found: Labels) -> Labels | None:
+    """The classes that were given before or now, if ever; the labels that are found must be among them.
+
+    Where none were given before, all that are `known` count as given.
+    """
+    if given is not None:
+        declared = join_labels(known if declared is None else declared, sort_labels(given))
+    if declared is not None:
+        check_among(found, declared)
+    return declared
+
+
 def _is_number(labels: Labels) -> bool:
     return labels.dtype.kind in "biuf"
 
@@ -142,8 +151,26 @@ class Part(Protocol):
         """The classes that are marked; what has no count left goes."""
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Remembering:
+    """Counts with the results that were computed from them, kept for the next question; a pickle leaves them out."""
+
+    memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+
+    def once(self, name: Hashable, key: Any, make: Callable[[], Any]) -> Any:
+        """The result of `make`, which is called once for the same key."""
+        kept = self.memo.get(name)
+        if kept is None or kept[0] != key:
+            # One assignment: another thread finds all of it or nothing.
+            kept = self.memo[name] = (key, make())
+        return kept[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"memo": {}}
+
+
 @dataclass(frozen=True, eq=False)
-class ClassCounts:
+class ClassCounts(Remembering):
     """Rows by class, and what was counted of them.
 
     Attributes
@@ -153,14 +180,11 @@ class ClassCounts:
     doc_count : (n_classes,) int64 or float64
         Rows by class, or the sum of their weights.
     parts : mapping from a name to Part
-    memo : dict
-        Results computed from these counts, kept for the next question; a pickle leaves them out.
     """
 
     classes: Labels
     doc_count: Numbers
     parts: Mapping[Hashable, Any]
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, labels: tuple[Labels, Integers], weights: Numbers, part: Any) -> ClassCounts:
@@ -213,9 +237,6 @@ class ClassCounts:
         check_left(self.classes, doc_count)
         parts = {name: part.keep(alive) for name, part in left.items()}
         return ClassCounts(self.classes[alive], doc_count[alive], parts)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"memo": {}}
 
 
 def count_docs(labels: tuple[Labels, Integers], weights: Numbers) -> Numbers:
@@ -272,10 +293,7 @@ class Recent(NamedTuple):
 
     def table(self, shape: tuple[int, int]) -> Sparse:
         """The sums of cells that came several times."""
-        keys, places = np.unique(self.features * shape[1] + self.classes, return_inverse=True)
-        sums = np.zeros(len(keys), np.int64)
-        np.add.at(sums, places.reshape(-1), self.values)
-        return Sparse.of_sorted(*np.divmod(keys, shape[1]), sums, shape)
+        return Sparse.of_cells(self.features, self.classes, self.values, shape)
 
     def among(self, ids: Numbers) -> Recent:
         """The cells of the features `ids`, which are numbered by their place there."""
@@ -354,7 +372,7 @@ class SparseCounts:
 
     def over(self, places: Integers, n_classes: int) -> SparseCounts:
         """The same among more classes."""
-        base = self.base.spread(places, n_classes)
+        base = self.base.at(places[self.base.indices], n_classes)
         recent = None if self.recent is None else self.recent._replace(classes=places[self.recent.classes])
         return replace(self, base=base, recent=recent, known_sum=None)
 

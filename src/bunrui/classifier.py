@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from weakref import WeakSet
 
 import numpy as np
@@ -31,26 +30,27 @@ from bunrui.errors import (
     UnlearnError,
     check_whole,
 )
-from bunrui.kernel.mutex import Mutex
-from bunrui.labels import given_label, noun_of, type_of
-from bunrui.memory import KeptPool, Memory, by_digest
+from bunrui.kernel.slices import Mutex
+from bunrui.labels import check_types, given_label, noun_of, type_of
+from bunrui.memory import KeptPool, Memory, PoolTexts, by_digest
 from bunrui.models import AUTO, DEFAULT_MODEL, kind_of
 from bunrui.models.counting import CountingModel
 from bunrui.models.linear import log_sum_exp, probabilities
 from bunrui.models.model import Model, WordQuestion, check_label
 from bunrui.models.scorer import log_prior, smoothing_of
 from bunrui.models.view import select
-from bunrui.sample import LowestDigests
+from bunrui.sample import Drawn, LowestDigests
 from bunrui.unlabelled import PoolWeight, check_reads_pool, reads_pool, weigh
 from bunrui.unlabelled import is_due as is_weighing_due
 
 if TYPE_CHECKING:
-    from bunrui.models.keywords import Word
+    from bunrui.models.explain import Word
     from bunrui.views.explanation import Explanation
 
 # How counts are read, besides the model: may change at any time.
 SETTINGS = ("smoothing", "alpha", "prior", "unseen", "min_df", "max_features", "class_norm", "against_rest", "m")
 OPTIONS = ("model", "analyzer", *SETTINGS)
+_STATE = (*OPTIONS, "memory", "calibration", "choice", "pool_weight", "_reads_pool", "_is_checked")
 
 Floats = npt.NDArray[np.float64]
 Texts = Any
@@ -74,20 +74,15 @@ class AnyClassifier(ABC):
     against_rest: bool
     m: float
 
+    memory: Memory
+    """The counts and documents that were learned, and the lock on them."""
+    text_analyzer: Analyzer
+    """The analyzer: it turns texts into features."""
     calibration: Calibration | None
     choice: Choice | None
     pool_weight: PoolWeight | None
     _compared: tuple[Model, Calibration | None, bool] | None = None
-
-    @property
-    @abstractmethod
-    def memory(self) -> Memory:
-        """What has been learned, and the lock on it."""
-
-    @property
-    @abstractmethod
-    def text_analyzer(self) -> Analyzer:
-        """What turns texts into features."""
+    _nothing: tuple[Model, int, Floats] | None = None  # the scores of a text without a known word
 
     @property
     @abstractmethod
@@ -102,7 +97,7 @@ class AnyClassifier(ABC):
 
     @property
     def counts(self) -> Counts:
-        """What has been learned."""
+        """The counts of all documents."""
         return self.memory.counts
 
     @property
@@ -119,9 +114,8 @@ class AnyClassifier(ABC):
     def classes_(self) -> npt.NDArray[Any]:
         """Labels that have documents, sorted: the columns of `scores` and `predict_proba`."""
         with self.memory.lock.read():
-            if not self.counts.n_docs:
-                raise NotLearnedError("nothing has been learned yet", hint=(Step("learn"),))
-            return np.array(self.counts.live.labels, self.counts.live.dtype)
+            live = self.memory.readable_counts().live
+            return np.array(live.labels, live.dtype)
 
     @property
     def label_type(self) -> type | None:
@@ -150,7 +144,7 @@ class AnyClassifier(ABC):
 
     @property
     def effective_settings(self) -> dict[str, Any]:
-        """The same without the analyzer."""
+        """The model and its options, with the model that was chosen in place of `auto`."""
         return resolve(self.settings, self.choice)
 
     @property
@@ -269,12 +263,28 @@ class AnyClassifier(ABC):
         if not inputs.is_given(texts):
             texts = inputs.strings(texts)  # which can be read twice
         labels, scores = model.scores(texts)
-        return labels, scores, calibration.apply(scores, lengths_of(texts))
+        return labels, scores, self._calibrated(model, calibration, scores, texts)
 
     def probabilities_of(self, scores: Floats, texts: Texts) -> Floats:
         """P(class | text) from the scores of texts, as `predict_proba` gives them."""
-        _, calibration = self._model_and_calibration()
-        return probabilities(scores) if calibration is None else calibration.apply(scores, lengths_of(texts))
+        model, calibration = self._model_and_calibration()
+        return probabilities(scores) if calibration is None else self._calibrated(model, calibration, scores, texts)
+
+    def _calibrated(self, model: Model, calibration: Calibration, scores: Floats, texts: Texts) -> Floats:
+        """P(class | text); without a known word, a text is no surer than the model is before it reads one.
+
+        A calibration is fitted on documents with words.  It takes an empty text for as sure as the surest of them.
+        """
+        found, version = calibration.apply(scores, lengths_of(texts)), self.counts.version
+        if not self.counts.n_docs:  # scores of another classifier: those of left-out documents
+            return found
+        if self._nothing is None or self._nothing[0] is not model or self._nothing[1] != version:
+            self._nothing = model, version, model.scores([[]])[1][0]
+        nothing = self._nothing[2]
+        if len(nothing) == scores.shape[1]:
+            rows, before = np.flatnonzero((scores == nothing).all(axis=1)), probabilities(nothing[None])
+            found[rows] = np.where(before.max() < found[rows].max(axis=1, keepdims=True), before, found[rows])
+        return found
 
     def _model_and_calibration(self) -> tuple[Model, Calibration | None]:
         """The model as it is now, and its calibration, if it has one: another thread may choose anew at any time."""
@@ -361,7 +371,7 @@ class AnyClassifier(ABC):
         if calibration is None:
             return found
         classes, scores = model.scores([text])
-        shares = dict(zip(classes, calibration.apply(scores, lengths_of([text]))[0].tolist(), strict=True))
+        shares = dict(zip(classes, self._calibrated(model, calibration, scores, [text])[0].tolist(), strict=True))
         return replace(found, probabilities={name: shares.get(name, 0.0) for name in found.probabilities})
 
     def words(
@@ -378,7 +388,7 @@ class AnyClassifier(ABC):
         With `positive` and `negative`: λ(w) = log P(w | positive) / P(w | negative) of the words of both, beginning
         with those that speak for the positive class.  With `word`: that word alone.
         """
-        from bunrui.models.keywords import Words
+        from bunrui.models.explain import Words
 
         if positive is not None:
             negative = opponent(self.counts.live_labels, positive, negative)
@@ -387,7 +397,7 @@ class AnyClassifier(ABC):
         return Words(self.current_model.words(WordQuestion(label, positive, negative, word, top)))
 
     def _repr_html_(self) -> str:
-        from bunrui.views.notebook import classifier_html
+        from bunrui.views.tables import classifier_html
 
         with self.memory.lock.read():
             counts = self.counts
@@ -402,10 +412,10 @@ class AnyClassifier(ABC):
         return classifier_html(type(self).__name__, known, n_docs)
 
     def to_sklearn(self) -> Any:
-        """A fitted scikit-learn `Pipeline` of a `TextVectorizer` and a linear model, with the same predictions.
+        """A fitted scikit-learn `Pipeline` of a `TextVectorizer` and a linear model, with the same labels.
 
-        Its probabilities differ only by rounding, unless the classifier is calibrated.  It does not follow later
-        changes of the classifier.
+        Its probabilities are those before calibration; they differ from them by rounding alone.  It does not follow
+        later changes of the classifier.
         """
         from bunrui.estimators.pipelines import pipeline_of
 
@@ -480,10 +490,8 @@ class AnyClassifier(ABC):
         """Accuracy; for a text with several labels, each of them is right.  Weights may be fractions."""
         found = self.predict(texts)
         sets = label_sets(labels, len(found), self.counts.label_ids)
-        allowed = [set(sets.indices[a:b].tolist()) for a, b in pairwise(sets.members.tolist())]
-        names = {label: k for k, label in enumerate(sets.labels)}
-        pairs = zip(found.tolist(), sets.groups.tolist(), strict=True)
-        is_right = [names.get(label, -1) in allowed[group] for label, group in pairs]
+        names, pairs = sets.names, zip(found.tolist(), sets.groups.tolist(), strict=True)
+        is_right = [label in names[group] for label, group in pairs]
         weights = None if sample_weight is None else weights_of(sample_weight, len(found))
         return float(np.average(is_right, weights=weights))
 
@@ -585,7 +593,7 @@ class TextClassifier(AnyClassifier):
         """Share the memory of another classifier, for reading and learning."""
         if self.counts.fingerprint != memory.counts.fingerprint:
             raise MismatchError("the analyzer makes other features than the memory has: learn the texts again")
-        self._memory, self._model, self.calibration, self.choice = memory, None, calibration, choice
+        self.memory, self._model, self.calibration, self.choice = memory, None, calibration, choice
         return self
 
     def take_on(
@@ -598,8 +606,8 @@ class TextClassifier(AnyClassifier):
 
     def _forget(self) -> None:
         """Check the options, and begin with nothing learned."""
-        self._analyzer = _check(self.get_params())
-        self._memory = Memory(Counts(self._analyzer.fingerprint))
+        self.text_analyzer = _check(self.get_params())
+        self.memory = Memory(Counts(self.text_analyzer.fingerprint))
         self.calibration = self.choice = self.pool_weight = None
         self._prepare()
 
@@ -609,25 +617,15 @@ class TextClassifier(AnyClassifier):
             self._model = None
         self._is_checked = True
         if self.needs_documents:
-            self._memory.keep_documents()
+            self.memory.keep_documents()
         # A sample of later documents would say nothing of all; a file takes one from its log.
-        memory = self._memory
+        memory = self.memory
         if self.model == AUTO and not memory.counts.n_docs and memory.sample is None and not memory.is_of_file:
             memory.sample = LowestDigests()
 
     def __repr__(self) -> str:
-        with self._memory.lock.read():
+        with self.memory.lock.read():
             return f"TextClassifier{repr(self.counts).removeprefix('Counts')}"
-
-    @property
-    def memory(self) -> Memory:
-        """What has been learned, and the lock on it."""
-        return self._memory
-
-    @property
-    def text_analyzer(self) -> Analyzer:
-        """What turns texts into features."""
-        return self._analyzer
 
     @property
     def current_model(self) -> Model:
@@ -639,13 +637,13 @@ class TextClassifier(AnyClassifier):
                 model = self._model
                 if model is None:
                     options = self.effective_options
-                    model = kind_of(options["model"]).model(options, self._analyzer, self._memory)
+                    model = kind_of(options["model"]).model(options, self.text_analyzer, self.memory)
                     weight = 0.0 if self.pool_weight is None else self.pool_weight.weight
                     # A file that was meant to harm may have a weight for another model, or no texts.
-                    if weight and isinstance(model, CountingModel) and len(self._memory.pool) and reads_pool(options):
+                    if weight and isinstance(model, CountingModel) and len(self.memory.pool) and reads_pool(options):
                         from bunrui.models.pool import PooledModel  # the import takes as long as a prediction
 
-                        model = PooledModel(model, weight, self._analyzer, self._memory)
+                        model = PooledModel(model, weight, self.text_analyzer, self.memory)
                     self._model = model
         return model
 
@@ -674,7 +672,7 @@ class TextClassifier(AnyClassifier):
         >>> clf.learn(["cheap pills", "lunch"], ["spam", "ham"], sample_weight=[3, 1]).counts.class_totals()
         {'ham': (1, 1, 1), 'spam': (3, 6, 6)}
         """
-        self._memory.learn(*self._counted(texts, labels, sample_weight))
+        self.memory.learn(*self._counted(texts, labels, sample_weight))
         self._choose_where_due()
         return self
 
@@ -689,7 +687,7 @@ class TextClassifier(AnyClassifier):
         UnlearnError
             If something in them was never learned; then nothing is taken back.
         """
-        self._memory.unlearn(*self._counted(texts, labels, sample_weight))
+        self.memory.unlearn(*self._counted(texts, labels, sample_weight))
         self._choose_where_due()
         return self
 
@@ -703,7 +701,7 @@ class TextClassifier(AnyClassifier):
         'not used: 0 documents that others can predict are too few to tell'
         """
         check_reads_pool(self.get_params())
-        memory = self._memory
+        memory = self.memory
         if memory.sample is None and memory.counts.n_docs:
             raise NotLearnedError(
                 f"there is nothing to weigh texts without a label by: {memory.why_no_sample}",
@@ -723,7 +721,7 @@ class TextClassifier(AnyClassifier):
 
     def unlearn_unlabelled(self, texts: Texts | None = None) -> Self:
         """Take texts without a label back, by default all of them."""
-        memory = self._memory
+        memory = self.memory
         with memory.lock.write():
             pool = memory.pool
             assert isinstance(pool, KeptPool)
@@ -738,7 +736,7 @@ class TextClassifier(AnyClassifier):
     def merge(self, other: AnyClassifier) -> Self:
         """Add what another classifier with the same analyzer has learned."""
         check_alike(self, other)
-        self._memory.merge(other.memory, self.model)
+        self.memory.merge(other.memory, self.model)
         before = self.choice
         self.take_on(None, asked_for(self.calibration))
         self._choose_if_due(before)
@@ -748,12 +746,12 @@ class TextClassifier(AnyClassifier):
     def _choose_where_due(self, *, has_other_pool: bool = False) -> None:
         """Choose here, and for those that share the memory, and so have learned the same."""
         for each in list(self._twins):
-            if each._memory is self._memory:
+            if each.memory is self.memory:
                 each._choose_if_due(has_other_pool=has_other_pool)
 
     def _choose_if_due(self, before: Choice | None = None, *, has_other_pool: bool = False) -> None:
         """Choose if it is time, by the metric of the last choice: `before` is one that holds no longer."""
-        last, counts, memory = self.choice or before, self.counts, self._memory
+        last, counts, memory = self.choice or before, self.counts, self.memory
         if memory.sample is None:
             if self.pool_weight is not None and not memory.is_of_file:
                 # Nobody knows any more which texts of the pool have a label.
@@ -768,60 +766,52 @@ class TextClassifier(AnyClassifier):
         if self.model == AUTO and (is_other or is_due(self.choice, *sizes)):
             self._choose("accuracy" if last is None else last.metric)
         elif is_other:
-            self._weigh()
-
-    def _weigh(self) -> None:
-        """Choose the weight of the pool anew."""
-        memory, found, left_out = self._memory, None, None
-        with memory.lock.read():
-            if self._reads_pool and len(memory.pool) and memory.counts.n_docs:
-                from bunrui.models.pool import labelled_in
-
-                options, drawn = self.effective_options, memory.draw(len(memory.counts.live.labels))
-                pool, labelled = memory.pool.texts(), labelled_in(memory)
-                found, left_out = weigh(memory.counts, self._analyzer, drawn, pool, labelled, options)
-        fitted = calibration_by(self.choice, left_out, self.settings, pool_weight=found)
-        self.take_on(self.choice, fitted or self.calibration, found)
+            self._choose(None)
 
     def _why_no_sample(self) -> str:
-        return self._memory.why_no_sample
+        return self.memory.why_no_sample
 
     def choose(self, metric: str = "accuracy") -> Choice:
         """Choose the model that `model="auto"` stands for anew, from the sample that is kept."""
         self._check_auto()
         self.check_options()
-        if self._memory.sample is None:
+        if self.memory.sample is None:
             raise NotLearnedError(
-                f"there are no documents to choose by: {self._memory.why_no_sample}", hint=(Step("learn"),)
+                f"there are no documents to choose by: {self.memory.why_no_sample}", hint=(Step("learn"),)
             )
-        return self._choose(metric)
-
-    def _choose(self, metric: str) -> Choice:
-        memory = self._memory
-        with memory.lock.read():
-            if not memory.counts.n_docs:
-                choice, left_out = None, None
-            else:
-                assert isinstance(memory.sample, LowestDigests)
-                drawn = memory.sample.draw(len(memory.counts.live.labels))
-                choice, left_out = choose(memory.counts, self._analyzer, drawn, self.get_params(), metric)
-        fitted = calibration_by(choice, left_out, self.settings)
-        self.take_on(choice, fitted or asked_for(self.calibration))
-        self._weigh()
+        self._choose(metric)
         found = self.model_
         assert found is not None
         return found
 
+    def _choose(self, metric: str | None) -> None:
+        """Choose the model, if there is a metric, and the weight of the pool."""
+        memory, before = self.memory, Chosen(self.choice, self.calibration)
+        with memory.lock.read():
+            if memory.counts.n_docs:
+                pool: PoolTexts = memory.pool.texts() if self._reads_pool else {}
+                labelled: Container[bytes] = ()
+                if pool:
+                    from bunrui.models.pool import labelled_in
+
+                    labelled = labelled_in(memory)
+                drawn = memory.draw(len(memory.counts.live.labels))
+                given = self.get_params(), memory.counts, self.text_analyzer, drawn, pool, labelled
+                before = choose_by(*given, before, metric)
+            elif metric is not None:
+                before = Chosen(None, asked_for(self.calibration))
+        self.take_on(*before)
+
     def _counted(self, texts: Texts, labels: Labels, sample_weight: Any) -> tuple[Counts, Texts, LabelSets]:
         """The counts of documents, the documents in the form in which they are kept, and their labels."""
         self.check_options()
-        if sample_weight is not None and self._memory.kept is not None:
+        if sample_weight is not None and self.memory.kept is not None:
             raise OptionError(
                 (Option("sample_weight"), f" is for models that count, and {self.model!r} is trained from documents"),
                 hint="leave it out, or learn a document as often as it is to count",
             )
-        texts = self._memory.lasting(texts)
-        docs, recipe = documents_of(self._analyzer, texts)
+        texts = self.memory.lasting(texts)
+        docs, recipe = documents_of(self.text_analyzer, texts)
         sets = label_sets(labels, n_docs_of(docs), self.counts.label_ids if self.counts.n_docs else {})
         if sample_weight is not None:
             sets = sets._replace(copies=copies_of(sample_weight, n_docs_of(docs)))
@@ -836,7 +826,7 @@ class TextClassifier(AnyClassifier):
             raise OptionError("another analyzer has other counts: make a new classifier and learn the texts again")
         has = self.get_params() if model else self.effective_options
         options = complete_options(options | ({"model": model} if model else {}))
-        twin = type(self)(**(has | options)).attach(self._memory, self.calibration, self.choice)
+        twin = type(self)(**(has | options)).attach(self.memory, self.calibration, self.choice)
         twin._reads_pool = False
         twin._twins = self._twins
         twin._twins.add(twin)
@@ -874,35 +864,24 @@ class TextClassifier(AnyClassifier):
             self._is_checked = False
             return self
         if analyzer.fingerprint != self.counts.fingerprint:
-            self._memory, self.calibration = Memory(Counts(analyzer.fingerprint)), None
-        self._analyzer = analyzer
+            self.memory, self.calibration = Memory(Counts(analyzer.fingerprint)), None
+        self.text_analyzer = analyzer
         self._prepare()
         self._choose_if_due(choice)
         return self
 
     def __getstate__(self) -> dict[str, Any]:
         # For copies and other processes: options and memory; the rest is made again.
-        known = {
-            "memory": self._memory,
-            "calibration": self.calibration,
-            "choice": self.choice,
-            "pool_weight": self.pool_weight,
-            "reads_pool": self._reads_pool,
-            "is_checked": self._is_checked,
-        }
-        return self.get_params() | known
+        return {name: getattr(self, name) for name in _STATE}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        for name in OPTIONS:
+        for name in _STATE:
             setattr(self, name, state[name])
-        self._memory, self.calibration, self.choice, self.pool_weight, self._reads_pool, self._is_checked = (
-            state[name] for name in ("memory", "calibration", "choice", "pool_weight", "reads_pool", "is_checked")
-        )
         self._model, self._twins = None, WeakSet([self])
         if not self._is_checked:
             return
-        self._analyzer = analyzer_of(self.analyzer)
-        if self._analyzer.fingerprint != self.counts.fingerprint:
+        self.text_analyzer = analyzer_of(self.analyzer)
+        if self.text_analyzer.fingerprint != self.counts.fingerprint:
             raise MismatchError("this copy was made where the analyzer gave other features: learn the texts again here")
 
 
@@ -925,19 +904,59 @@ def resolve(options: dict[str, Any], choice: Choice | None) -> dict[str, Any]:
     return options | choice.options
 
 
-def calibration_by(
-    choice: Choice | None,
-    left_out: LeftOut | None,
-    settings: dict[str, Any],
+class Chosen(NamedTuple):
+    """A choice of a classifier, its calibration from now on, and the weight of its texts without a label."""
+
+    choice: Choice | None = None
+    calibration: Calibration | None = None
+    pool_weight: PoolWeight | None = None
+
+
+def choose_by(
+    options: dict[str, Any],
+    counts: Counts,
+    analyzer: Analyzer,
+    drawn: Drawn,
+    pool: PoolTexts,
+    labelled: Container[bytes],
+    before: Chosen,
+    metric: str | None,
     tx: int = 0,
-    pool_weight: PoolWeight | None = None,
-) -> Calibration | None:
-    """The calibration of a chosen model, by what it said of documents that it had not seen."""
-    if left_out is None or choice is None:
-        return None
-    fitted = fit_calibration(left_out.scores, lengths_of(left_out.texts), left_out.own)
-    has = resolve(settings, choice)
-    return replace(fitted, model=has["model"], options=key_of_calibration(has, pool_weight), tx=tx, by_choice=True)
+) -> Chosen:
+    """Choose a model and the weight of a pool, and calibrate the model by the documents that were left out.
+
+    Parameters
+    ----------
+    options : dict
+        Those of the classifier.
+    counts, drawn
+        All that was learned, and a sample of it.
+    pool, labelled
+        Texts without a label, and the digests of those that have a label by now.
+    before : Chosen
+        What was chosen until now.
+    metric : str or None
+        What counts; None leaves the model as it is.
+    tx : int
+        The transaction of a file that the calibration belongs to.
+    """
+
+    def fit(left_out: LeftOut | None) -> Calibration | None:
+        # Also one that looks worse than none here: on other documents it is better, as `cli/calibrate.py` has measured.
+        if left_out is None or choice is None:
+            return None
+        fitted = fit_calibration(left_out.scores, lengths_of(left_out.texts), left_out.own)
+        has = resolve({name: options[name] for name in ("model", *SETTINGS)}, choice)
+        return replace(fitted, model=has["model"], options=key_of_calibration(has, weight), tx=tx, by_choice=True)
+
+    (choice, calibration, _), weight = before, None
+    if metric is not None:
+        choice, left_out = choose(counts, analyzer, drawn, options, metric)
+        calibration = fit(left_out) or asked_for(calibration)
+    if pool:
+        weight, left_out = weigh(counts, analyzer, drawn, pool, labelled, resolve(options, choice))
+        calibration = fit(left_out) or calibration
+    return Chosen(choice, calibration, weight)
 
 
 def key_of_calibration(settings: Mapping[str, Any], pool_weight: PoolWeight | None) -> str:
@@ -1009,6 +1028,8 @@ def thresholds_of(classes: Sequence[Label], threshold: float | Mapping[Label, fl
             raise OptionError(option="threshold", value=value, expected="a number")
     if not isinstance(threshold, Mapping):
         return np.full(len(classes), float(threshold))
+    for label in threshold:
+        check_types([label], classes)
     unknown = sorted(set(threshold) - set(classes))
     if unknown:
         raise LabelError(f"there is no label {unknown[0]!r}: thresholds are for {', '.join(map(str, classes[:20]))}")

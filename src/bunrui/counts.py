@@ -13,7 +13,7 @@ Storage is sparse: memory follows the cells that are not zero.  `bunrui.kernel.p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,25 +21,27 @@ import numpy.typing as npt
 
 from bunrui.cells import Cells, Integers, new_postings, sort_by_text
 from bunrui.errors import DataError, MismatchError, UnlearnError
-from bunrui.kernel import postings, slices
+from bunrui.kernel import postings, rows, slices
 from bunrui.kernel.library import run
-from bunrui.kernel.postings import Plan, Postings
-from bunrui.kernel.restore import absorb, fill_slots, restored
+from bunrui.kernel.postings import Plan, Postings, absorb
 from bunrui.kernel.vocabulary import BYTES, FEATURES, FULLEST, MISSING, REGION, SLOT, Vocabulary
 from bunrui.kernel.workspace import (
     MAX_TEXT,
     bits_of,
     feature_texts,
+    fill_slots,
     find_features,
     grown_vocabulary,
     has_even,
     new_vocabulary,
     resized,
+    restored,
     scratch_for,
     too_much_text,
     with_slots,
 )
 from bunrui.labels import check_types, dtype_of
+from bunrui.phrases import counted
 
 Label = Any  # a str, an int or a bool; labels that stand together are all of one of these types
 
@@ -70,6 +72,28 @@ class Totals(NamedTuple):
     def of_docs(cls, doc_count: Integers, n_docs: int) -> Totals:
         """Documents without their features."""
         return cls(doc_count, np.zeros_like(doc_count), np.zeros_like(doc_count), n_docs)
+
+    @classmethod
+    def of_cells(cls, some: Sequence[Cells], doc_count: Integers, n_docs: int) -> Totals:
+        """Documents with their features."""
+        terms, docs = np.zeros_like(doc_count), np.zeros_like(doc_count)
+        for cells in some:
+            by_class = cells.sums(len(doc_count))
+            terms, docs = terms + by_class[0], docs + by_class[1]
+        totals = ((int(cells.term_total.sum()), int(cells.doc_total.sum())) for cells in some)
+        return cls(doc_count, terms, docs, n_docs, *map(sum, zip(*totals, strict=True)))
+
+
+class Folded(NamedTuple):
+    """Features of a file with their cells, as they were read: without slots, and in as few bytes as they need."""
+
+    parts: Sequence[Cells]
+    damaged: Callable[[str], Exception]  # the error to raise for something that does not fit
+
+    @property
+    def n_features(self) -> int:
+        """All of them."""
+        return sum(len(cells.sizes) for cells in self.parts)
 
 
 class Counts:
@@ -107,8 +131,9 @@ class Counts:
         self.doc_count, self.term_sum, self.doc_freq_sum, self.n_docs, self.n_terms, self.n_doc_freq = totals
         self.version = 0
         self._live: tuple[npt.NDArray[np.bool_], Live] | None = None
-        self.vocabulary: Vocabulary = vocabulary or new_vocabulary(1, 16)
-        self.postings: Postings = cells or new_postings(len(self.vocabulary.hashes), 16)
+        self._vocabulary: Vocabulary = vocabulary or new_vocabulary(1, 16)
+        self._postings: Postings = cells or new_postings(len(self._vocabulary.hashes), 16)
+        self._folded: Folded | None = None
 
     @classmethod
     def of(
@@ -121,10 +146,21 @@ class Counts:
         DataError
             If a feature is there twice.
         """
-        v = restored(cells.padded_text(), cells.sizes.astype(np.int64, copy=False))
         docs = np.zeros(len(labels), np.int64) if doc_count is None else doc_count
-        sums = (*cells.sums(len(labels)), n_docs, int(cells.term_total.sum()), int(cells.doc_total.sum()))
-        return cls(fingerprint, v, cells.postings(len(v.hashes)), labels=labels, totals=Totals(docs, *sums))
+        return cls(fingerprint, *_unfolded(cells), labels=labels, totals=Totals.of_cells([cells], docs, n_docs))
+
+    @classmethod
+    def folded(
+        cls, fingerprint: str, labels: Sequence[Label], folded: Folded, doc_count: Integers, n_docs: int
+    ) -> Counts:
+        """The same, where most likely few of the features will be asked for: all others stay as they are.
+
+        Slots, and numbers of eight bytes, are made when somebody needs more: only then is a feature found that is there
+        twice, and `folded` says how to refuse it.
+        """
+        counts = cls(fingerprint, labels=labels, totals=Totals.of_cells(folded.parts, doc_count, n_docs))
+        counts._folded = folded
+        return counts
 
     def __repr__(self) -> str:
         return f"Counts({self.n_docs:,} documents, {len(self.live.labels):,} classes, {self.n_features:,} features)"
@@ -132,14 +168,58 @@ class Counts:
     # Reading
 
     @property
+    def vocabulary(self) -> Vocabulary:
+        """The features, as kernels read them."""
+        self.unfold()
+        return self._vocabulary
+
+    @property
+    def postings(self) -> Postings:
+        """The cells of the features, as kernels read them."""
+        self.unfold()
+        return self._postings
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether a few features are better asked for with `few`."""
+        return self._folded is not None
+
+    def few(self, wanted: Vocabulary) -> Counts:
+        """The features that another vocabulary has too, with ids of their own; documents and classes are the same."""
+        some, damaged = self._folded or Folded([self.take(self.live_ids())], DataError)
+        items = scratch_for(0).items
+        found = []
+        for cells in some:
+            ids = np.empty(len(cells.sizes), np.uint32)
+            run(rows.find_features, wanted, cells.vocabulary(), 0, items, ids)
+            found.append(cells.at(np.flatnonzero(ids != MISSING)))
+        try:
+            return Counts.of(self.fingerprint, self.labels, Cells.joined(found), self.doc_count, self.n_docs)
+        except DataError as error:
+            raise damaged(str(error)) from error
+
+    def unfold(self) -> None:
+        """Make slots of all features, where there are none yet; whoever reads features or cells does it, too."""
+        folded = self._folded  # two threads may both come by, and get the same
+        if folded is None:
+            return
+        try:
+            self._vocabulary, self._postings = _unfolded(Cells.joined(folded.parts))
+        except DataError as error:
+            raise folded.damaged(str(error)) from error
+        self._folded = None
+
+    @property
     def n_features(self) -> int:
         """V, the features that occur in some document."""
-        return int(self.postings.size[postings.LIVE])
+        folded = self._folded
+        return int(self._postings.size[postings.LIVE]) if folded is None else folded.n_features
 
     @property
     def n_ids(self) -> int:
         """Ids in use, with those of features that are gone."""
-        return int(self.vocabulary.size[FEATURES])
+        folded = self._folded
+        return int(self._vocabulary.size[FEATURES]) if folded is None else folded.n_features
 
     @property
     def n_cells(self) -> int:
@@ -410,7 +490,8 @@ class Counts:
             mine = self.label_ids.get(label, -1)
             have, n_docs = int(rest[mine]) if mine >= 0 else 0, int(other.doc_count[c])
             if have < n_docs:
-                raise UnlearnError(f"{label!r} has {have} documents, {n_docs} cannot be taken back")
+                has = f"has {counted(have, 'document')}" if have else "has no documents"
+                raise UnlearnError(f"label {label!r} {has}: {counted(n_docs, 'document')} cannot be taken back")
             rest[mine] -= n_docs
         if self.n_docs < other.n_docs:
             raise UnlearnError(f"{self.n_docs} documents were learned, {other.n_docs} cannot be taken back")
@@ -486,15 +567,15 @@ class Counts:
             raise too_much_text()
         if features > len(v.hashes) or text_bytes + _PADDING > len(v.text):
             # At once: the slots that were there until now are for others to use.
-            v = self.vocabulary = grown_vocabulary(v, features, text_bytes, in_regions=True)
+            v = self._vocabulary = grown_vocabulary(v, features, text_bytes, in_regions=True)
         is_safe = int(v.size[FULLEST]) + new <= int(v.size[REGION]) // SLOT
         if not is_safe and not has_even(v, planned.hashes[planned.ids == MISSING]):
-            self.vocabulary = with_slots(v, bits_of(v), 1)
+            self._vocabulary = with_slots(v, bits_of(v), 1)
         del v
         room = len(self.vocabulary.hashes)
         if room > len(self.postings.starts):
             larger = {name: resized(getattr(self.postings, name), room) for name in _BY_FEATURE}
-            self.postings = self.postings._replace(**larger)
+            self._postings = self._postings._replace(**larger)
         p = self.postings
         if p.size[postings.USED] + cells > len(p.classes) and p.size[postings.HOLES] * 4 > p.size[postings.USED]:
             run(postings.close_holes, p, np.argsort(p.starts[: self.n_ids], kind="stable"))
@@ -505,12 +586,12 @@ class Counts:
         del p
         # One after the other, so that only one is there twice; `classes`, by whose size this goes, is the last.
         for name in _BY_CELL:
-            self.postings = self.postings._replace(**{name: resized(getattr(self.postings, name), room)})
+            self._postings = self._postings._replace(**{name: resized(getattr(self.postings, name), room)})
 
     def _compact(self) -> None:
         """Drop the features that are gone."""
         kept = Counts.of(self.fingerprint, self.labels, self.take(self.live_ids()))
-        self.vocabulary, self.postings = kept.vocabulary, kept.postings
+        self._vocabulary, self._postings = kept.vocabulary, kept.postings
 
     def _add_sums(self, cells: Cells) -> None:
         """Add the sums of cells."""
@@ -537,6 +618,12 @@ class Counts:
         self.n_terms += sign * other.n_terms
         self.n_doc_freq += sign * other.n_doc_freq
         self.version += 1
+
+
+def _unfolded(cells: Cells) -> tuple[Vocabulary, Postings]:
+    """Cells as kernels read them."""
+    v = restored(cells.padded_text(), cells.sizes.astype(np.int64, copy=False))
+    return v, cells.postings(len(v.hashes))
 
 
 def total(some: Sequence[Cells], skip: int) -> tuple[Counts, npt.NDArray[np.uint64]]:

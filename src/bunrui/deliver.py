@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bunrui.documents.mail import Mail, parse_mail, stamp
-from bunrui.documents.validation import RowError
 from bunrui.errors import DataError
 from bunrui.labels import text_of
 
@@ -25,8 +24,10 @@ class Delivery(NamedTuple):
     is_sure: bool
 
 
-def deliver_mail(classifier: AnyClassifier, data: bytes, threshold: float = 0.0) -> Delivery:
+def deliver_mail(classifier: AnyClassifier, data: bytes, threshold: float = 0.0, mail: Mail | None = None) -> Delivery:
     """Predict the label of a mail, and write it into its headers; below the threshold it is unsure.
+
+    `mail` is what `read_mail` finds in the data, if the caller has parsed it already.
 
     >>> from bunrui import TextClassifier
     >>> clf = TextClassifier().learn(["cheap pills", "see you at noon"], ["spam", "ham"])
@@ -38,7 +39,7 @@ def deliver_mail(classifier: AnyClassifier, data: bytes, threshold: float = 0.0)
     buy them
     <BLANKLINE>
     """
-    labels, _, shares = classifier.scores_and_probabilities([read_mail(data).text])
+    labels, _, shares = classifier.scores_and_probabilities([(mail or read_mail(data)).text])
     best = int(shares[0].argmax())
     label, share = labels[best], float(shares[0, best])
     is_sure = share >= threshold
@@ -51,10 +52,7 @@ def read_mail(data: bytes) -> Mail:
     """Parse a mail, or say why there is none."""
     if not data.strip():
         raise DataError("there is no mail", hint="give its headers, an empty line and its text")
-    try:
-        return parse_mail(data, "auto")
-    except RowError as bad:
-        raise DataError(bad.problem) from bad
+    return parse_mail(data, "auto")
 
 
 def remove_label(data: bytes) -> bytes:

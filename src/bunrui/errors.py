@@ -99,6 +99,7 @@ STEPS = {
 }
 """What to do next, in Python's words."""
 
+_NEAR = 0.8  # of two names, so that a slip of two keys is found, and svm is not taken for nbsvm
 _NO_ROOM = "the disk is full", "make room"
 _PERMISSIONS = "you may not read or write this", "check its permissions and those of its folder"
 _SYSTEM = {
@@ -154,6 +155,8 @@ class BunruiError(Exception):
         Where the problem is; `unit` is what the line is called.
     hint : str, or tuple of str, Option and Step
         What to do next.
+    cause : str or None
+        A name of the problem, by which a page in another language finds its own sentence; by default that of the class.
 
     Examples
     --------
@@ -166,6 +169,8 @@ class BunruiError(Exception):
     --min-df should be a whole number, at least 1, not 0
     >>> print(OptionError(option="metric", value="f2", choices=["accuracy", "log_loss"]))
     there is no metric 'f2': choose one of accuracy, log_loss
+    >>> print(OptionError(option="model", value="nbvsm", choices=["nbsvm", "arow"]))
+    there is no model 'nbvsm': did you mean nbsvm? Choose one of nbsvm, arow
     >>> print(DataError("the label is empty", file="a.csv", line=7, hint="give it a name, or leave the row out"))
     a.csv, line 7: the label is empty: give it a name, or leave the row out
     """
@@ -186,6 +191,7 @@ class BunruiError(Exception):
         line: int | None = None,
         unit: str = "line",
         hint: Sentence = "",
+        cause: str | None = None,
     ) -> None:
         super().__init__(problem)
         parts = problem if isinstance(problem, tuple) else ()
@@ -193,7 +199,7 @@ class BunruiError(Exception):
         self.problem, self.row, self.hint = problem, row, hint
         self.option = option or next(named, None)
         self.value, self.expected, self.choices = value, expected, tuple(choices)
-        self.file, self.line, self.unit = file, line, unit
+        self.file, self.line, self.unit, self.cause = file, line, unit, cause
 
     @classmethod
     def of_system(cls, error: OSError, file: str | None = None) -> Self:
@@ -220,7 +226,7 @@ class BunruiError(Exception):
             said += "" if self.value is UNSAID else f", not {self.value!r}"
         elif self.option is not None and self.choices:
             said = said or f"there is no {self.option.replace('_', ' ')} {self.value!r}"
-            said += f": choose one of {', '.join(self.choices)}"
+            said += f": {choose_one(self.value, self.choices)}"
         hint = _join(self.hint, spell)
         return f"{self.place}{said}{': ' if hint else ''}{hint}"
 
@@ -337,6 +343,19 @@ def check_whole(option: str, value: Any, least: int = 1, most: int | None = None
     if not is_whole(value) or value < least or (most is not None and value > most):
         bounds = f"at least {least}" if most is None else f"from {least} to {most:,}"
         raise OptionError(option=option, value=value, expected=f"a whole number, {bounds}")
+
+
+def choose_one(value: Any, choices: Iterable[str]) -> str:
+    """The choices in place of a value that is none of them, and the one that it is nearly the same as.
+
+    >>> choose_one("nbvsm", ["nbsvm", "arow"]), choose_one("svm", ["nbsvm", "arow"])
+    ('did you mean nbsvm? Choose one of nbsvm, arow', 'choose one of nbsvm, arow')
+    """
+    from difflib import get_close_matches
+
+    names = tuple(choices)
+    near = get_close_matches(str(value), names, n=1, cutoff=_NEAR)
+    return f"{f'did you mean {near[0]}? Choose' if near else 'choose'} one of {', '.join(names)}"
 
 
 def check_choice(option: str, value: Any, choices: Iterable[str]) -> None:

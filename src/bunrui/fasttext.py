@@ -132,9 +132,10 @@ def _read(path: Any, prefix: str) -> Iterator[tuple[Any, Any]]:
     """Texts and labels of a file, in batches; labels without their prefix."""
     source: Any = os.fspath(path)
     if prefix != _USUAL:
-        begins = re.compile(rb"(?<![^ \n\t\v\f\r\0])" + re.escape(prefix.encode()))
-        with open(source, "rb") as file:
-            source = BytesIO(begins.sub(_USUAL.encode(), file.read()))
+        own, usual = prefix.encode(), _USUAL.encode()
+        begins = re.compile(rb"(?<![^ \n\t\v\f\r\0])(?:(" + re.escape(own) + rb")|" + usual + rb")")
+        with open(source, "rb") as file:  # what begins like the usual labels is a word now
+            source = BytesIO(begins.sub(lambda found: usual if found.lastindex else own, file.read()))
     for batch in documents.read(source, format="fasttext", skip_bad=True):
         yield texts_of(batch), batch["label"]
 
@@ -254,19 +255,17 @@ class FastText:
                 right.update(true.intersection(predicted))
         return found, gold, right, n_docs
 
-    # What it knows
+    # Labels and words
 
     @cached_property
     def labels(self) -> list[str]:
         """All labels, those with most documents first."""
-        found: list[str] = self.get_labels()
-        return found
+        return list(self.get_labels())
 
     @cached_property
     def words(self) -> list[str]:
         """All words, the frequent ones first."""
-        found: list[str] = self.get_words()
-        return found
+        return list(self.get_words())
 
     def __contains__(self, word: str) -> bool:
         return word in self.words

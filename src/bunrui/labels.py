@@ -22,6 +22,7 @@ TYPES: dict[str, type] = {"str": str, "int": int, "bool": bool}
 BITS = 64  # of an integer: NumPy and Arrow have no larger ones
 
 _NOUNS = {str: "strings", int: "integers", bool: "booleans"}
+_ARROW = {str: "string", int: "int", bool: "bool"}  # in the names of Arrow's types, large_string and int64 too
 _FORMS = {int: "one such as 3 or -1", bool: "true or false"}
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,19}").fullmatch
 _BOOLEANS = {"true": True, "false": False}
@@ -117,7 +118,8 @@ def label_of(text: str, kind: type | None) -> Any:
     """
     if kind is int and _INTEGER(text):
         if not fits(int(text)):
-            raise LabelError(f"the label {text} has more than {BITS} bits: give all labels as strings")
+            wide = f"the label {text} has more than {BITS} bits: give all labels as strings"
+            raise LabelError(wide, cause="label-type")
         return int(text)
     if kind is bool and text.lower() in _BOOLEANS:
         return _BOOLEANS[text.lower()]
@@ -125,7 +127,8 @@ def label_of(text: str, kind: type | None) -> Any:
         nouns = _NOUNS[kind]
         raise LabelError(
             f"the label {text!r} is no {nouns[:-1]}, and the other labels are {nouns}: give {_FORMS[kind]}, or all "
-            "labels as strings"
+            "labels as strings",
+            cause="label-type",
         )
     return text
 
@@ -133,27 +136,36 @@ def label_of(text: str, kind: type | None) -> Any:
 def given_label(label: Any, kind: type | None) -> Any:
     """A label that somebody wrote, as JSON or as text, in the type of the others.
 
-    A text may stand for a number or for true and false, since forms and pages have nothing else.
+    A text may stand for a number or for true and false, since forms and pages have nothing else.  A number may stand
+    for its text: programs write JSON.
 
     >>> import numpy as np
-    >>> given_label("10", int), given_label(10, int), given_label(np.int64(3), None)
-    (10, 10, 3)
+    >>> given_label("10", int), given_label(10, int), given_label(10, str), given_label(np.int64(3), None)
+    (10, 10, '10', 3)
     """
     if isinstance(label, str):
         return label_of(label, kind)
-    return plain(label)
+    return text_of(label) if kind is str and plain_type(label) in _FORMS else plain(label)
 
 
 def given_labels(labels: Any, kind: type | None) -> Any:
-    """The same for the labels of documents, or lists of them; an Arrow array stays one where it has the type already.
+    """The same for the labels of documents, or lists of them; an Arrow array of this type stays as it is.
 
     >>> given_labels(["1", ["2", 3]], int)
     [1, [2, 3]]
     """
-    if kind in (str, None):
+    if kind is None:
         return labels
-    rows = labels.to_pylist() if hasattr(labels, "to_pylist") else labels
-    return [given_label(row, kind) if is_label(row) else [given_label(one, kind) for one in row] for row in rows]
+    if hasattr(labels, "to_pylist"):
+        leaf = labels.type
+        while hasattr(leaf, "value_type"):
+            leaf = leaf.value_type
+        if _ARROW[kind] in str(leaf):
+            return labels
+        labels = labels.to_pylist()
+    if kind is str and len({plain_type(one) for row in labels for one in as_list(row)}) > 1:
+        return labels  # of several types, which the classifier refuses
+    return [given_label(row, kind) if is_label(row) else [given_label(one, kind) for one in row] for row in labels]
 
 
 def check_types(labels: Iterable[Any], known: Iterable[Any]) -> None:
@@ -164,7 +176,8 @@ def check_types(labels: Iterable[Any], known: Iterable[Any]) -> None:
     mine, theirs = plain_type(one).__name__, plain_type(other).__name__
     raise LabelError(
         f"the label {one!r} is of type {mine}, and others are of type {theirs}, such as {other!r}: convert labels "
-        f"to {theirs}"
+        f"to {theirs}",
+        cause="label-type",
     )
 
 

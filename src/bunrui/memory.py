@@ -6,13 +6,11 @@ file (`bunrui.store`), or not at all (`NoDocuments`).  A digest finds a document
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import pairwise
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,14 +20,18 @@ from bunrui.counts import Counts, Label
 from bunrui.engines.labelgroups import LabelSets
 from bunrui.engines.threads import ReadWriteLock
 from bunrui.errors import DataError, MismatchError, NotLearnedError, OptionError, Step, StoreError, UnlearnError
+from bunrui.kernel.digest import digests
 from bunrui.kernel.workspace import release
+
+if TYPE_CHECKING:
+    from bunrui.sample import Drawn, LowestDigests
 
 Places = dict[int, list[int]]
 T = TypeVar("T")
 
 
 class Parameters(NamedTuple):
-    """The numbers of a trained model, as a file keeps them; `models/parameters.py` checks them.
+    """The numbers of a trained model, as a file keeps them; `models/model.py` checks them.
 
     Attributes
     ----------
@@ -63,8 +65,7 @@ class Batch(NamedTuple):
 
     def keys(self) -> list[tuple[bytes, frozenset[Label]]]:
         """The digest and the labels of every document."""
-        names = [self.sets.labels[k] for k in self.sets.indices.tolist()]
-        sets = [frozenset(names[a:b]) for a, b in pairwise(self.sets.members.tolist())]
+        sets = list(map(frozenset, self.sets.names))
         groups: list[int] = self.sets.groups.tolist()
         return [(digest.tobytes(), sets[g]) for digest, g in zip(self.digests, groups, strict=True)]
 
@@ -90,8 +91,8 @@ class Documents(Protocol):
         """
         return None
 
-    def draw(self, n_classes: int) -> Any:
-        """The sample of all documents that a file takes from its log, as `bunrui.sample.Drawn`."""
+    def draw(self, n_classes: int) -> Drawn:
+        """The sample of all documents that a file takes from its log."""
         raise NotLearnedError("there is no sample of the documents")
 
 
@@ -177,28 +178,6 @@ class KeptDocuments(Documents):
         self.epoch += 1
 
 
-class Sample(Protocol):
-    """A few of the documents that were learned: `bunrui.sample`."""
-
-    def add(self, texts: Any, sets: LabelSets, n_classes: int) -> None:
-        """Documents were learned; now there are so many classes."""
-
-    def find(self, texts: Any, sets: LabelSets) -> dict[tuple[int, Label], int] | None:
-        """The places of those documents that the sample has, and how often; None if it lacks one that it would have."""
-
-    def remove(self, places: Mapping[tuple[int, Label], int]) -> None:
-        """Documents were unlearned."""
-
-    def merge(self, other: Sample, n_classes: int) -> None:
-        """Another memory has learned what its sample says; now there are so many classes."""
-
-    def copy(self) -> Sample:
-        """The same, to go its own way."""
-
-    def draw(self, n_classes: int) -> Any:
-        """The sample, for so many classes, as `bunrui.sample.Drawn`."""
-
-
 PoolTexts = Mapping[bytes, Any]
 """Texts without a label, by digest."""
 
@@ -257,7 +236,7 @@ class Memory:
         Changed, or replaced, by whoever holds `lock` for writing.
     documents : Documents
     lock : ReadWriteLock
-    sample : Sample or None
+    sample : LowestDigests or None
         A sample of all documents, where one is kept.
     why_no_sample : str
         Why there is none.
@@ -271,7 +250,7 @@ class Memory:
         self.counts = counts
         self.documents = NoDocuments() if documents is None else documents
         self.lock = ReadWriteLock()
-        self.sample: Sample | None = None
+        self.sample: LowestDigests | None = None
         self.why_no_sample = "its documents are not kept"
         self.pool: Pool = KeptPool()
         self.trouble: str | None = None
@@ -291,8 +270,8 @@ class Memory:
         """Whether a file has the documents."""
         return not isinstance(self.documents, (NoDocuments, KeptDocuments))
 
-    def draw(self, n_classes: int) -> Any:
-        """A sample of the documents for so many classes, as `bunrui.sample.Drawn`."""
+    def draw(self, n_classes: int) -> Drawn:
+        """A sample of the documents for so many classes."""
         return (self.documents if self.sample is None else self.sample).draw(n_classes)
 
     def readable_counts(self) -> Counts:
@@ -415,14 +394,9 @@ def _canonical(document: Any) -> bytes:
 
 
 def digests_of(data: memoryview, offsets: Integers, given: bool) -> Digests:
-    """16 bytes of SHA-256 for every document: processors compute it faster than BLAKE2."""
-    start = hashlib.sha256(b"\xff" if given else b"")  # no text begins with this byte
-    digests = []
-    for a, b in pairwise(offsets.tolist()):
-        one = start.copy()
-        one.update(data[a:b])
-        digests.append(one.digest()[:16])
-    return np.frombuffer(b"".join(digests), DIGEST)
+    """16 bytes of SHA-256 for every document."""
+    # No text begins with this byte.
+    return digests(data, offsets, b"\xff" if given else b"").reshape(-1).view(DIGEST)
 
 
 def key_words(digests: Digests) -> npt.NDArray[np.uint64]:

@@ -87,7 +87,7 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The same on one line.
+    """A visible text on one line.
 
     >>> one_line("a\\tb\\x1b[2J")
     'a␉b␛[2J'

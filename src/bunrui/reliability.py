@@ -10,8 +10,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["N_BINS", "Bin", "calibration_error", "log_loss", "log_right", "reliability", "right_share"]
-
 Booleans = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 

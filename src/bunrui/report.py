@@ -1,4 +1,4 @@
-"""Reports: HTML pages that need neither a network nor a library.
+"""Reports: HTML pages that need neither a network nor a library; and the tables of a terminal.
 
 The size of a page is bounded.  If there are many labels, it draws those with the most mistakes, and says so.  It shows
 some hundreds of mistakes, each cut around the words that weigh most.
@@ -17,6 +17,7 @@ from bunrui.errors import BunruiError
 from bunrui.evaluation import Evaluation, LearningCurve, Metrics
 from bunrui.evaluation.result import Mistake, explain_mistake, find_mistakes
 from bunrui.evaluation.scores import Ranking
+from bunrui.labels import text_of
 from bunrui.phrases import excerpt, percent, readable
 from bunrui.selection import Audit, Comparison, Suspect
 from bunrui.views.charts import Bar, bars
@@ -27,7 +28,10 @@ from bunrui.views.evaluation import (
     calibration_chart,
     classes_table,
     curve_table,
+    evaluation_tables,
     learning_chart,
+    metrics_tables,
+    multilabel_tables,
     rankings_html,
     summary,
 )
@@ -35,7 +39,15 @@ from bunrui.views.explanation import Explanation, excerpt_html, explanation_html
 from bunrui.views.markup import Markup, Section, element, fact_list, isolated, joined, page, section
 from bunrui.views.tables import Table, words
 
-__all__ = ["audit_page", "comparison_page", "evaluation_page", "explanation_page"]
+__all__ = [
+    "audit_page",
+    "comparison_page",
+    "evaluation_page",
+    "evaluation_tables",
+    "explanation_page",
+    "metrics_tables",
+    "multilabel_tables",
+]
 
 _MOST_ROWS = 500
 _MOST_CURVES = 40
@@ -230,7 +242,7 @@ def explanation_page(explanation: Explanation) -> str:
         "p", f"The deeper a colour, the more a word adds. The values add up to the {total}.", class_="muted"
     )
     sections = [section("words", "Words", explanation_html(explanation, shares=True))]
-    return page(f"Why {' and not '.join(map(str, names))}", about, sections, heading)
+    return page(f"Why {' and not '.join(map(text_of, names))}", about, sections, heading)
 
 
 # --- sections
@@ -308,7 +320,7 @@ def _card(name: Label, classifier: AnyClassifier) -> Markup:
     largest = max((abs(word.weight) for word in found), default=0.0)
     figures = max(2 - math.floor(math.log10(largest)), 2) if largest else 2
     rows = [Bar(spell(word.text), word.weight, f"{word.weight:.{figures}f}") for word in found]
-    return element("div", element("h3", isolated(name)), bars(rows, label=f"Words that speak for {name}"))
+    return element("div", element("h3", isolated(name)), bars(rows, label=f"Words that speak for {text_of(name)}"))
 
 
 # --- mistakes
@@ -375,7 +387,7 @@ def _share(probability: float) -> str:
 def _copies(audit: Audit, places: Sequence[str]) -> Section:
     rows = [
         [
-            " / ".join(dict.fromkeys(", ".join(map(str, names)) for names in conflict.labels)),
+            " / ".join(dict.fromkeys(", ".join(map(text_of, names)) for names in conflict.labels)),
             conflict.kind,
             ", ".join(places[row] for row in conflict.rows),
             excerpt(readable(audit.text(conflict.rows[0])), _LONGEST_COPY),

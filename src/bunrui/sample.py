@@ -25,9 +25,7 @@ import numpy.typing as npt
 from bunrui.analysis import texts as inputs
 from bunrui.counts import Label
 from bunrui.engines.labelgroups import LabelSets
-from bunrui.memory import Sample, as_bytes, digests_of, key_words
-
-__all__ = ["Drawn", "Lowest", "LowestDigests", "find_lowest"]
+from bunrui.memory import as_bytes, digests_of, key_words
 
 Integers = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
@@ -80,26 +78,30 @@ def find_lowest(keys: Keys, classes: Integers, sizes: Integers, n_classes: int, 
     ([1, 0, 3], [1, 3, 1])
     """
     fits = np.flatnonzero(sizes <= LONGEST)
-    order = fits[np.argsort(keys[fits], kind="stable")]
-    if (keys[order][1:] == keys[order][:-1]).any():
-        order = fits[np.lexsort((classes[fits], keys[fits]))]
-    is_new = np.ones(len(order), bool)
-    is_new[1:] = np.diff(keys[order]) != 0
-    is_new[1:] |= np.diff(classes[order]) != 0
-    starts = np.flatnonzero(is_new)
-    rows = order[starts]
-    n_copies = np.add.reduceat(copies[order], starts) if len(starts) else starts
-    own, n_bytes = classes[rows], sizes[rows]
+    rows = fits[np.argsort(keys[fits])]
+    n_copies, ranked = copies[rows], keys[rows]
+    if (ranked[1:] == ranked[:-1]).any():
+        order = fits[np.lexsort((classes[fits], keys[fits]))]  # which keeps the first row of a text in front
+        is_new = np.ones(len(order), bool)
+        is_new[1:] = (np.diff(keys[order]) != 0) | (np.diff(classes[order]) != 0)
+        starts = np.flatnonzero(is_new)
+        rows, n_copies = order[starts], np.add.reduceat(copies[order], starts)
+    n_bytes = sizes[rows]
     is_common = (np.arange(len(rows)) < MOST_DOCS) & (np.cumsum(n_bytes) <= MOST_BYTES)
     few = min(FEW, MOST_DOCS // max(n_classes, 1))
-    by_class = np.argsort(own, kind="stable")
-    ranks = ranks_in_class(own)
+    by_class, first, ranks = _ranked(classes[rows])
     so_far = np.cumsum(n_bytes[by_class])
-    first = np.flatnonzero(ranks[by_class] == 0)
     before = np.repeat(so_far[first] - n_bytes[by_class[first]], np.diff(first, append=len(rows)))
     is_taken = is_common.copy()
-    is_taken[by_class[(ranks[by_class] < few) & ((so_far - before) * n_classes <= MOST_BYTES)]] = True
+    is_taken[by_class[(ranks < few) & ((so_far - before) * n_classes <= MOST_BYTES)]] = True
     return Lowest(rows, n_copies, is_common, is_taken)
+
+
+def sort_by_class(classes: Integers) -> Integers:
+    """The places of documents by class, in each as they come."""
+    # Numbers of 16 bits are sorted by their digits: a tenth of the time.
+    small = classes.astype(np.uint16) if classes.max(initial=0) < 1 << 16 else classes
+    return np.argsort(small, kind="stable")
 
 
 def ranks_in_class(classes: Integers) -> Integers:
@@ -108,11 +110,17 @@ def ranks_in_class(classes: Integers) -> Integers:
     >>> ranks_in_class(np.array([2, 0, 2, 2, 0])).tolist()
     [0, 0, 1, 2, 1]
     """
-    by_class = np.argsort(classes, kind="stable")
-    first = np.flatnonzero(np.diff(classes[by_class], prepend=-1))
+    by_class, _, by_place = _ranked(classes)
     ranks = np.empty(len(classes), np.int64)
-    ranks[by_class] = np.arange(len(classes)) - np.repeat(first, np.diff(first, append=len(classes)))
+    ranks[by_class] = by_place
     return ranks
+
+
+def _ranked(classes: Integers) -> tuple[Integers, Integers, Integers]:
+    """The places of documents by class, where each class begins among them, and their ranks in their classes."""
+    by_class = sort_by_class(classes)
+    first = np.flatnonzero(np.diff(classes[by_class], prepend=-1))
+    return by_class, first, np.arange(len(classes)) - np.repeat(first, np.diff(first, append=len(classes)))
 
 
 class Drawn(NamedTuple):
@@ -124,15 +132,7 @@ class Drawn(NamedTuple):
     is_common: Booleans
 
 
-class Item(NamedTuple):
-    """A text of the sample, its bytes, and how often it was learned."""
-
-    text: Any
-    size: int
-    copies: int
-
-
-class LowestDigests(Sample):
+class LowestDigests:
     """The sample of what a memory learns.
 
     Examples
@@ -149,8 +149,11 @@ class LowestDigests(Sample):
     """
 
     def __init__(self) -> None:
-        self._items: dict[tuple[int, Label], Item] = {}
-        self._bytes = 0
+        # A column each; a text that was learned in several batches is there several times.
+        self._texts: list[Any] = []
+        self._labels: list[Label] = []
+        self._keys = np.empty(0, np.uint64)
+        self._sizes, self._copies = np.empty((2, 0), np.int64)
         self._bounds: dict[Label, int] = {}  # by label, the lowest key that was left out
 
     def add(self, texts: Any, sets: LabelSets, n_classes: int) -> None:
@@ -167,13 +170,8 @@ class LowestDigests(Sample):
             taken = found.rows[found.is_taken]
             rows, keys, codes, sizes = rows[taken], keys[taken], codes[taken], sizes[taken]
             copies = found.copies[found.is_taken]
-        labels = [sets.labels[c] for c in codes.tolist()]
         chosen = [texts[row] for row in rows.tolist()] if isinstance(texts, list) else texts.take(rows).to_pylist()
-        columns = chosen, keys.tolist(), sizes.tolist(), labels, copies.tolist()
-        for text, key, size, label, n in zip(*columns, strict=True):
-            item = self._items.get((key, label))
-            self._items[key, label] = Item(text, size, n if item is None else item.copies + n)
-            self._bytes += size if item is None else 0
+        self._append(chosen, [sets.labels[c] for c in codes.tolist()], keys, sizes, copies)
         self._tighten_if_large(n_classes)
 
     def find(self, texts: Any, sets: LabelSets) -> dict[tuple[int, Label], int] | None:
@@ -184,64 +182,89 @@ class LowestDigests(Sample):
             place = key, sets.labels[code]
             if key < self._bounds.get(place[1], key + 1):
                 below[place] = below.get(place, 0) + n
-        for place, n in below.items():
-            if place not in self._items or self._items[place].copies < n:
-                return None
-        return below
+        rows = self._rows_of(below)
+        is_there = all(self._copies[rows.get(place, [])].sum() >= n for place, n in below.items())
+        return below if is_there else None
 
     def remove(self, places: Mapping[tuple[int, Label], int]) -> None:
         """Documents were unlearned, with places by `find`."""
-        for place, n in places.items():
-            item = self._items[place]
-            if item.copies > n:
-                self._items[place] = item._replace(copies=item.copies - n)
-            else:
-                del self._items[place]
-                self._bytes -= item.size
+        for place, rows in self._rows_of(places).items():
+            n_left = places[place]
+            for row in rows:
+                n = min(n_left, int(self._copies[row]))
+                self._copies[row] -= n
+                n_left -= n
+        gone = np.flatnonzero(self._copies == 0)
+        for row in gone[::-1].tolist():  # few: to list all others took a millisecond
+            del self._texts[row], self._labels[row]
+        self._keys, self._sizes = np.delete(self._keys, gone), np.delete(self._sizes, gone)
+        self._copies = np.delete(self._copies, gone)
 
-    def merge(self, other: Sample, n_classes: int) -> None:
+    def merge(self, other: LowestDigests, n_classes: int) -> None:
         """Another memory has learned what its sample says; now there are so many classes."""
-        assert isinstance(other, LowestDigests)
-        for place, item in other._items.items():
-            mine = self._items.get(place)
-            self._items[place] = item if mine is None else mine._replace(copies=mine.copies + item.copies)
+        self._append(other._texts, other._labels, other._keys, other._sizes, other._copies)
         self._leave_out(other._bounds)
         self._tighten_if_large(n_classes)
 
     def copy(self) -> LowestDigests:
         """The same, to go its own way."""
         other = LowestDigests()
-        other._items, other._bytes, other._bounds = dict(self._items), self._bytes, dict(self._bounds)
+        other._append(self._texts, self._labels, self._keys, self._sizes, self._copies)
+        other._bounds = dict(self._bounds)
         return other
 
     def draw(self, n_classes: int) -> Drawn:
         """The sample, for so many classes."""
-        places, items = list(self._items), list(self._items.values())
         found, _ = self._lowest(n_classes)
         taken = found.rows[found.is_taken].tolist()
-        labels, texts = [places[row][1] for row in taken], [items[row].text for row in taken]
+        labels, texts = [self._labels[row] for row in taken], [self._texts[row] for row in taken]
         return Drawn(texts, labels, found.copies[found.is_taken], found.is_common[found.is_taken])
+
+    def _append(self, texts: list[Any], labels: list[Label], keys: Keys, sizes: Integers, copies: Integers) -> None:
+        self._texts += texts
+        self._labels += labels
+        self._keys = np.append(self._keys, keys)
+        self._sizes, self._copies = np.append(self._sizes, sizes), np.append(self._copies, copies)
 
     def _tighten_if_large(self, n_classes: int) -> None:
         """Let go of what is above the sample, once there is much of it."""
-        if len(self._items) > 4 * MOST_DOCS or self._bytes > 4 * MOST_BYTES:
-            self._leave_out(self._lowest(n_classes)[1])
+        if len(self._texts) > 4 * MOST_DOCS or self._sizes.sum() > 4 * MOST_BYTES:
+            found, left_out = self._lowest(n_classes)
+            self._copies[found.rows] = found.copies
+            self._keep(found.rows)
+            self._leave_out(left_out)
+
+    def _keep(self, rows: Integers) -> None:
+        """Let go of all other rows."""
+        self._texts = [self._texts[row] for row in rows.tolist()]
+        self._labels = [self._labels[row] for row in rows.tolist()]
+        self._keys, self._sizes, self._copies = self._keys[rows], self._sizes[rows], self._copies[rows]
+
+    def _rows_of(self, places: Mapping[tuple[int, Label], int]) -> dict[tuple[int, Label], list[int]]:
+        """Where some documents stand, as far as they are there."""
+        rows: dict[tuple[int, Label], list[int]] = {}
+        keys = np.array([key for key, _ in places], np.uint64)
+        for row in np.flatnonzero(np.isin(self._keys, keys)).tolist():
+            place = int(self._keys[row]), self._labels[row]
+            if place in places:
+                rows.setdefault(place, []).append(row)
+        return rows
 
     def _lowest(self, n_classes: int) -> tuple[Lowest, dict[Label, int]]:
-        """The items that are taken, and for each label the lowest key that is not."""
+        """The documents that are taken, and for each label the lowest key that is not."""
         codes: dict[Label, int] = {}
-        classes = np.array([codes.setdefault(label, len(codes)) for _, label in self._items], np.int64)
-        keys = np.array([key for key, _ in self._items], np.uint64)
-        sizes, copies = (np.array([item[k] for item in self._items.values()], np.int64) for k in (1, 2))
-        return _take(keys, list(codes), classes, sizes, n_classes, copies)
+        classes = np.array([codes.setdefault(label, len(codes)) for label in self._labels], np.int64)
+        return _take(self._keys, list(codes), classes, self._sizes, n_classes, self._copies)
 
     def _leave_out(self, bounds: Mapping[Label, int]) -> None:
         """Leave out all keys from some bounds on: nobody knows which documents were left out there before."""
         for label, key in bounds.items():
             self._bounds[label] = min(key, self._bounds.get(label, key))
-        for place in [(key, label) for key, label in self._items if key >= self._bounds.get(label, key + 1)]:
-            del self._items[place]
-        self._bytes = sum(item.size for item in self._items.values())
+        if not self._bounds:
+            return
+        each = zip(self._keys.tolist(), self._labels, strict=True)
+        is_below = [key < self._bounds.get(label, key + 1) for key, label in each]
+        self._keep(np.flatnonzero(np.array(is_below, bool)))
 
 
 def _take(
@@ -251,15 +274,20 @@ def _take(
     ranks = np.empty(len(labels), np.int64)
     ranks[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels))
     found = find_lowest(keys, ranks[codes], sizes, n_classes, copies)
-    rest = found.rows[~found.is_taken]
-    first = zip(*np.unique(codes[rest], return_index=True), strict=True)
-    return found, {labels[code]: int(keys[rest[row]]) for code, row in first}
+    rest = found.rows[~found.is_taken][::-1]
+    first = np.full(len(labels), -1)
+    first[codes[rest]] = rest  # the last one that is written stays: the lowest
+    return found, {labels[code]: int(keys[first[code]]) for code in np.flatnonzero(first >= 0).tolist()}
 
 
 def _documents_of(texts: Any, sets: LabelSets) -> tuple[Integers, Keys, Integers, Integers, Integers]:
     """Rows of the documents that may be taken, their keys, labels, sizes and copies."""
     is_given = inputs.is_given(texts)
-    data, offsets = as_bytes(texts, is_given)
+    if isinstance(texts, list):
+        data, offsets = as_bytes(texts, is_given)
+    else:  # an array that `Memory.lasting` has checked
+        docs = inputs.buffers(texts)
+        data, offsets = memoryview(docs.data), docs.offsets
     sizes, n_labels = np.diff(offsets), np.diff(sets.members)[sets.groups]
     codes = sets.indices[sets.members[:-1][sets.groups]]
     keys = key_words(digests_of(data, offsets, is_given))

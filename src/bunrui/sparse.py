@@ -18,11 +18,12 @@ import numpy.typing as npt
 
 from bunrui.cells import ranges
 from bunrui.kernel.library import run
-from bunrui.kernel.product import multiply
+from bunrui.kernel.rows import multiply
 from bunrui.kernel.slices import each_slice, stretches
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[Any]
 
 # Up to this size, a dense table (128 MB) collects sums; beyond it, cells are sorted.
@@ -73,6 +74,14 @@ class Sparse:
         """Make it from cells in the order of rows and columns."""
         starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))])
         return cls(starts, columns.astype(np.int32, copy=False), values, shape)
+
+    @classmethod
+    def of_cells(cls, rows: Integers, columns: Numbers, values: Numbers, shape: tuple[int, int]) -> Sparse:
+        """Make it from cells in any order; those that come several times are added up."""
+        keys, places = np.unique(rows * shape[1] + columns, return_inverse=True)
+        sums = np.zeros(len(keys), values.dtype)
+        np.add.at(sums, places.reshape(-1), values)
+        return cls.of_sorted(*np.divmod(keys, max(shape[1], 1)), sums, shape)
 
     @classmethod
     def zeros(cls, shape: tuple[int, int], dtype: Any = np.int64) -> Sparse:
@@ -130,17 +139,13 @@ class Sparse:
         return self.at(places[self.indices], len(columns))
 
     def at(self, places: Numbers, width: int) -> Sparse:
-        """Move column c to places[c] of a matrix of this width; drop columns whose place is below 0."""
+        """Move every cell to a column of a matrix of this width; drop cells whose place is below 0."""
         places = places.reshape(-1).astype(np.int32, copy=False)
         there = places >= 0
         if there.all():
             return replace(self, indices=places, shape=(self.shape[0], width))
         starts = np.concatenate([[0], np.cumsum(there)])[self.indptr]
         return Sparse(starts, places[there], self.data[there], (self.shape[0], width))
-
-    def spread(self, places: Integers, width: int) -> Sparse:
-        """Move column c to places[c], which ascend, of a wider matrix."""
-        return self.at(places[self.indices], width)
 
     def without_zeros(self) -> Sparse:
         """The same without cells that are zero."""
@@ -239,16 +244,14 @@ def count_by_class(X: Any, codes: Integers, weights: Numbers, n_classes: int) ->
     X = Sparse.of(X)
     rows = X.row_of_cells()
     values = X.data * weights[rows]
-    keys = X.indices.astype(np.int64) * n_classes + codes[rows]
+    columns = X.indices.astype(np.int64)
     shape = (X.shape[1], n_classes)
     if shape[0] * shape[1] <= _DENSE_CELLS:
+        keys = columns * n_classes + codes[rows]
         there = np.zeros(shape[0] * shape[1], bool)
         there[keys] = True
         sums = np.zeros(len(there), values.dtype)
         np.add.at(sums, keys, values)
         found, classes = np.nonzero(there.reshape(shape))
         return Sparse.of_sorted(found, classes, sums[there], shape)
-    cells, places = np.unique(keys, return_inverse=True)
-    sums = np.zeros(len(cells), values.dtype)
-    np.add.at(sums, places.reshape(-1), values)
-    return Sparse.of_sorted(*np.divmod(cells, max(n_classes, 1)), sums, shape)
+    return Sparse.of_cells(columns, codes[rows], values, shape)

@@ -20,7 +20,6 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bunrui.analysis import Analyzer
 from bunrui.analysis.analyzer import alike
@@ -31,11 +30,7 @@ from bunrui.memory import Memory, PoolTexts
 from bunrui.models import AUTO, DEFAULT_MODEL, MODELS
 from bunrui.models.counting import CountingModel
 from bunrui.sample import Drawn
-
-__all__ = ["PoolWeight", "check_reads_pool", "is_due", "reads_pool", "weigh", "why_not"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from bunrui.sparse import Floats
 
 # λ of the article; 0 stands for no pool.
 WEIGHTS = (0.01, 0.1, 1.0)
@@ -47,18 +42,7 @@ _FEWEST = 20
 
 
 class PoolEvidence(NamedTuple):
-    """What the folds say of a weight.
-
-    Attributes
-    ----------
-    weight : float
-    value : float
-        Accuracy.
-    lead : float
-        How much more this is than without the pool, on the same documents.
-    error : float
-        The standard error of the lead.
-    """
+    """The accuracy of a weight, its lead over no pool on the same documents, and the standard error of the lead."""
 
     weight: float
     value: float
@@ -114,7 +98,7 @@ class PoolWeight:
 
     @classmethod
     def from_dict(cls, known: Any) -> PoolWeight:
-        """What `to_dict` gave, checked as if it came from anybody.
+        """The weight that `to_dict` gave, checked as if it came from anybody.
 
         Raises
         ------
@@ -154,6 +138,7 @@ def check_reads_pool(options: Mapping[str, Any]) -> None:
             f"texts without a label cannot help here: {reason}",
             option="model",
             hint=f"set the model to auto, or to one of {able}, and leave its other options as they are",
+            cause="pool-useless",
         )
 
 
@@ -296,7 +281,7 @@ class _Folds:
         return len(self.classes)
 
     def scores(self, weight: float) -> Floats:
-        """Of every document by the others and the pool, (n_docs, n_classes)."""
+        """The scores of every document by the others and the pool, (n_docs, n_classes)."""
         ground = self._ground
         out = np.empty((self.n_docs, len(ground.classes)))
         for fold in range(FOLDS):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
 import sys
 import unicodedata
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from bunrui.analysis.dictionary import Japanese, pieces
 from bunrui.analysis.texts import Token
 from bunrui.errors import MissingExtraError, OptionError
 from tests.support.examples import examples, quick
+from tests.support.tokens import words
 
 pytest.importorskip("fugashi", reason="the extra 'ja' is not installed")
 pytest.importorskip("unidic_lite", reason="the extra 'ja' is not installed")
@@ -26,10 +25,6 @@ NEKO = "吾輩は猫である。名前はまだ無い。"
 STRANGE = st.text(
     st.characters() | st.sampled_from("猫は走った。ﾊﾟ か\u3099\0\n\r\ud800\udfff\u200b😀\ue000Ａ1 "), max_size=60
 )
-
-
-def words(analyzer: Japanese, text: str) -> list[str]:
-    return [token.text for token in analyzer.tokens(text)]
 
 
 def test_words_of_a_novel() -> None:
@@ -118,31 +113,6 @@ def test_pieces_cover_the_text(text: str, limit: int) -> None:
         assert 1 <= len(piece) <= limit
         end = start + len(piece)
     assert set(text[end:]) <= {"\n"}
-
-
-def test_threads() -> None:
-    texts = [f"{NEKO}{number}匹の犬が{'走っ' * (number % 7)}た。" for number in range(400)]
-    analyzer = Japanese(base_forms=True, pos=("名詞", "動詞"))
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(analyzer.tokens, texts)) == [analyzer.tokens(text) for text in texts]
-
-
-def test_identity() -> None:
-    identity = Japanese(pos=("名詞", "動詞", "名詞")).identity()
-    versions = identity.pop("versions")
-    assert identity == {"name": "ja", "revision": 1, "pos": ["動詞", "名詞"], "base_forms": False}
-    assert isinstance(versions, dict) and set(versions) == {"fugashi", "unidic-lite"}
-
-
-def test_a_value() -> None:
-    assert Japanese(pos=("動詞", "名詞")) == Japanese(pos=("名詞", "動詞"))
-    assert pickle.loads(pickle.dumps(Japanese(base_forms=True))) == Japanese(base_forms=True)
-
-
-@pytest.mark.parametrize("pos", [("noun",), ("名",), ("名詞", ""), (), "名詞"])
-def test_pos_that_makes_no_sense(pos: tuple[str, ...]) -> None:
-    with pytest.raises(OptionError):
-        Japanese(pos=pos)
 
 
 def test_words_of_the_error() -> None:

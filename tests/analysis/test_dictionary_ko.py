@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
 import sys
 import unicodedata
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
@@ -14,18 +12,15 @@ from hypothesis import strategies as st
 from bunrui.analysis import dictionary
 from bunrui.analysis.dictionary import Korean
 from bunrui.analysis.texts import Token
-from bunrui.errors import MissingExtraError, OptionError
+from bunrui.errors import MissingExtraError
 from tests.support.examples import examples, quick
+from tests.support.tokens import words
 
 pytest.importorskip("kiwipiepy", reason="the extra 'ko' is not installed")
 
 STRANGE = st.text(
     st.characters() | st.sampled_from("갔다고마워욥. ㅋㅎ하\0\n\r\ud800\udfff\u200b😀\ue000Ａ1@ᆸ"), max_size=40
 )
-
-
-def words(analyzer: Korean, text: str) -> list[str]:
-    return [token.text for token in analyzer.tokens(text)]
 
 
 def test_morphemes() -> None:
@@ -92,31 +87,6 @@ def test_a_long_line_of_hangul(unit: str) -> None:
 def test_offsets_are_inside_the_text(text: str, base_forms: bool) -> None:
     for token in Korean(pos=("*",), base_forms=base_forms).tokens(text):
         assert 0 <= token.start < token.end <= len(text)
-
-
-def test_threads() -> None:
-    texts = [f"나는 {number}번째 {'옷을 ' * (number % 5)}샀다." for number in range(200)]
-    analyzer = Korean(base_forms=True)
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(analyzer.tokens, texts)) == [analyzer.tokens(text) for text in texts]
-
-
-def test_identity() -> None:
-    identity = Korean(pos=("VV", "N*")).identity()
-    versions = identity.pop("versions")
-    assert identity == {"name": "ko", "revision": 1, "pos": ["N*", "VV"], "base_forms": False}
-    assert isinstance(versions, dict) and set(versions) == {"kiwipiepy", "kiwipiepy_model"}
-
-
-def test_a_value() -> None:
-    assert Korean(pos=("VV", "NNG")) == Korean(pos=("NNG", "VV"))
-    assert pickle.loads(pickle.dumps(Korean(base_forms=True))) == Korean(base_forms=True)
-
-
-@pytest.mark.parametrize("pos", [("noun",), ("N",), ("NNG", ""), (), "NNG"])
-def test_pos_that_makes_no_sense(pos: tuple[str, ...]) -> None:
-    with pytest.raises(OptionError):
-        Korean(pos=pos)
 
 
 def test_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
 import sys
 import unicodedata
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import pytest
@@ -17,16 +15,13 @@ from bunrui.analysis.dictionary import Chinese
 from bunrui.analysis.texts import Token
 from bunrui.errors import MissingExtraError, OptionError
 from tests.support.examples import examples, quick
+from tests.support.tokens import words
 
 pytest.importorskip("rjieba", reason="the extra 'zh' is not installed")
 
 STRANGE = st.text(
     st.characters() | st.sampled_from("我们中国。\0\n\r\ud800\udfff\u200b😀𠮷\ue000Ａ1é\u0301 .+"), max_size=60
 )
-
-
-def words(analyzer: Chinese, text: str) -> list[str]:
-    return [token.text for token in analyzer.tokens(text)]
 
 
 def test_words() -> None:
@@ -92,37 +87,12 @@ def test_offsets_are_those_of_the_text(text: str, pos: tuple[str, ...] | None) -
         assert sum(token.end - token.start for token in tokens) == len(text) - text.count("\n")
 
 
-def test_threads() -> None:
-    texts = [f"小明在{'北京' * (number % 7)}看了{number}本书。" for number in range(400)]
-    analyzer = Chinese(pos=("n*", "v"))
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(analyzer.tokens, texts)) == [analyzer.tokens(text) for text in texts]
-
-
 def test_words_that_others_add_stay_out() -> None:
     import rjieba
 
     rjieba._DEFAULT_JIEBA.add_word("我爱北京", 1_000_000, "n")
     assert rjieba.cut("我爱北京") == ["我爱北京"]
     assert words(Chinese(), "我爱北京") == ["我", "爱", "北京"]
-
-
-def test_identity() -> None:
-    identity = Chinese(pos=("v", "n*")).identity()
-    versions = identity.pop("versions")
-    assert identity == {"name": "zh", "revision": 1, "pos": ["n*", "v"], "base_forms": False}
-    assert isinstance(versions, dict) and set(versions) == {"rjieba"}
-
-
-def test_a_value() -> None:
-    assert Chinese(pos=("v", "n")) == Chinese(pos=("n", "v"))
-    assert pickle.loads(pickle.dumps(Chinese(pos=("v",)))) == Chinese(pos=("v",))
-
-
-@pytest.mark.parametrize("pos", [("noun",), ("N",), ("n", ""), (), "n"])
-def test_pos_that_makes_no_sense(pos: tuple[str, ...]) -> None:
-    with pytest.raises(OptionError):
-        Chinese(pos=pos)
 
 
 def test_no_base_forms() -> None:

@@ -104,3 +104,9 @@ def news(run: Run, tmp_path: Path) -> Path:
     (tmp_path / "news.csv").write_text("\n".join(["text,label", *rows, ""]))
     assert run("learn", "news.bunrui", "news.csv").code == 0
     return tmp_path / "news.bunrui"
+
+
+@pytest.fixture(params=["text", "digests", "nothing"])
+def keep(request: pytest.FixtureRequest) -> str:
+    """What a classifier keeps of its documents."""
+    return str(request.param)

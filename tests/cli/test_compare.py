@@ -255,3 +255,18 @@ def test_the_table_grows_on_a_terminal_and_goes(start, news: Path) -> None:
     text = b"".join(shown).decode()
     assert [k for k in range(1, 6) if f"{k} of 4: " in text] == [1, 2, 3, 4]
     assert "1 of 4: binary, alpha 0.1, universal" in text and text.endswith("\x1b[1A\x1b[2K")  # nothing stays
+
+
+def test_the_automatic_choice_has_a_row(run, news: Path) -> None:
+    models = {"auto": ["auto"], "auto,binary": ["auto", "binary"], "binary": ["binary"]}
+    for given, expected in models.items():
+        found = json.loads(run("compare", news.name, "--models", given, "--analyzers", "words", "--json").out)
+        assert sorted(row["model"] for row in found["rows"]) == expected
+    found = json.loads(run("compare", news.name, "--loo", "--analyzers", "words", "--json").out)
+    assert [row["model"] for row in found["rows"]].count("auto") == 1
+
+
+def test_the_automatic_choice_of_few_documents(run, tmp_path: Path) -> None:
+    Path("few.csv").write_text("text,label\na b,x\nb c,x\nd e,y\ne f,y\n")
+    found = json.loads(run("compare", "few.csv", "--models", "auto", "--analyzers", "words", "--loo", "--json").out)
+    assert [row["model"] for row in found["rows"]] == ["auto"]

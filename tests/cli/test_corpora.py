@@ -438,6 +438,7 @@ def test_livedoor(run, data_folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.data
+@pytest.mark.slow  # 27,716 mails; other corpora are learned and evaluated in other tests
 def test_enron(run, data_folder: Path) -> None:
     """Five users are learned, the sixth is asked."""
     users = [str(data_folder / "enron_spam" / f"enron{user}.parquet") for user in range(1, 7)]

@@ -122,6 +122,9 @@ def test_train_and_untrain(deliver: Deliver) -> None:
     assert deliver(HAM, "--train", "ham").err == "relabelled the mail to ham\n" and n_docs() == {"ham": 3, "spam": 2}
     assert deliver(HAM, "--untrain", "ham") == (0, b"", "unlearned 1 document of ham from mail.bunrui\n")
     assert n_docs() == {"ham": 2, "spam": 2}
+    new = "'hma' is a new label: did you mean 'ham'? 'bunrui undo' takes this back\n"
+    assert deliver(HAM, "--train", "hma").err == f"learned 1 document of hma into mail.bunrui\n{new}"
+    assert deliver(HAM, "--untrain", "hma").code == 0
     done = deliver(HAM, "--untrain", "ham")
     assert (done.code, done.out) == (3, b"") and "never learned" in done.err
     deliver(SPAM, "--train", "spam")

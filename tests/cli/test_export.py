@@ -93,6 +93,12 @@ def test_over_a_file(run, mail: Path) -> None:
             "error: --test is for --page: give both, or none.\nTry 'bunrui export --help'.\n",
         ),
         (
+            ["mail.bunrui", "--page", "o.html", "--skip-bad"],
+            2,
+            "error: --text, --label and the like are for the documents of --test: give it, or leave them out.\n"
+            "Try 'bunrui export --help'.\n",
+        ),
+        (
             ["mail.bunrui", "--page", "o.csv"],
             2,
             "error: --page writes a page: give a name that ends in .html, not 'o.csv'.\nTry 'bunrui export --help'.\n",
@@ -150,6 +156,16 @@ def test_a_page_that_has_not_room_for_all_words(run, monkeypatch: pytest.MonkeyP
     assert run("slim", "mail.bunrui", "slim.bunrui").code == 0
     Path("slim.bunrui").replace("mail.bunrui")
     assert said(run)[-1] == "what that costs was not measured, as the file keeps no texts: give documents with --test"
+
+
+def test_a_page_with_rounded_weights(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, read("demo"))))
+    assert run("learn", "mail.bunrui", "rows.jsonl", "--model", "nbsvm").code == 0
+    assert "answers as the classifier does" in said(run)[-1]
+    monkeypatch.setattr(page, "MOST_BYTES", Path("o.html").stat().st_size - 10_000)
+    _, has, costs = said(run)
+    assert re.fullmatch(r"it has … kB and all [\d,]+ words, with rounded weights", has)
+    assert re.match(r"accuracy [\d.]+% with exact weights, [\d.]+% with these, on 80 documents", costs)
 
 
 def test_what_no_page_can_have(run, mail: Path) -> None:

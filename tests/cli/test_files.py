@@ -8,15 +8,7 @@ from pathlib import Path
 
 import pytest
 
-
-def learn(run, file: str, rows: str, *options: str) -> None:
-    Path("rows.csv").write_text("text,label\n" + rows)
-    assert run("learn", file, "rows.csv", *options).code == 0
-
-
-def info(run, file: str) -> dict:
-    return json.loads(run("info", file, "--json").out)
-
+from tests.support.commands import info, learn
 
 # --- merge
 
@@ -201,7 +193,7 @@ def test_slim(run, mail: Path) -> None:
     assert (code, out) == (0, "") and re.sub(r"\d+\.\d kB", "SIZE", err) == (
         "wrote s.bunrui: SIZE, mail.bunrui has SIZE\n"
         "it can predict, explain, evaluate, change its model, learn more and be merged\n"
-        "it cannot tell which documents were learned, nor undo: it has their words, but no texts and no digests\n"
+        "it cannot tell which documents were learned, nor undo earlier changes: it has no texts and no digests\n"
     )
     question = ["--line", "cheap team", "--top", "2", "--json"]
     assert run("predict", "s.bunrui", *question).out == run("predict", "mail.bunrui", *question).out
@@ -235,7 +227,7 @@ def test_slim_of_a_trained_model(run, mail: Path) -> None:
         "wrote s.bunrui: SIZE, mail.bunrui has SIZE\n"
         "it can predict, explain, evaluate and change its model\n"
         "it has the weights of arow, but no documents to train it again: as arow it learns no more\n"
-        "it cannot tell which documents were learned, nor undo: it has their words, but no texts and no digests\n"
+        "it cannot tell which documents were learned, nor undo earlier changes: it has no texts and no digests\n"
     )
     question = ["--line", "cheap team", "--top", "2", "--json"]
     assert run("predict", "s.bunrui", *question) == run("predict", "mail.bunrui", *question)
@@ -246,6 +238,15 @@ def test_slim_of_a_trained_model(run, mail: Path) -> None:
         "made from, or first choose a model that reads counts\n",
     )
     assert "trained\n" in run("info", "s.bunrui").out
+    for command in (["set", "s.bunrui", "--model", "multinomial"], ["undo", "s.bunrui"]):
+        assert run(*command).code == 0
+    assert run("predict", "s.bunrui", *question) == run("predict", "mail.bunrui", *question)
+    assert run("predict", "s.bunrui", "--line", "x", "--model", "nbsvm") == (
+        2,
+        "",
+        "error: nbsvm is trained from documents, and s.bunrui keeps nothing of them: learn into a file that keeps "
+        "text, or choose a model that reads counts\nTry 'bunrui predict --help'.\n",
+    )
 
 
 def test_slim_onto_something(run, mail: Path) -> None:

@@ -53,22 +53,17 @@ def test_the_best_on_stdout(run, files: Path) -> None:
     assert (code, out) == (0, lines(7, 33)) and said(err) == "selected 2 of 40 documents in T\n"
 
 
-def test_rows_that_are_copied_are_utf8(run, files: Path) -> None:
-    rows = [{"text": "映画は良かった", "n": 1}, {"text": "明日の天気", "n": 2}]
+def test_rows_come_out_in_utf8(run, files: Path) -> None:
+    rows = [{"text": "映画は良かった", "n": "1"}, {"text": "明日の天気", "n": "2"}]
     raws = {"raw.csv": "text,n\n映画は良かった,1\n明日の天気,2\n"}
     raws["raw.txt"] = "text\tn\n映画は良かった\t1\n明日の天気\t2\n"
     raws["raw2.jsonl"] = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     for raw, text in raws.items():
-        Path(raw).write_bytes(text.encode("cp932"))
-        for encoding in ("auto", "cp932"):
-            refused = (
-                f"error: {raw}: its rows are copied as they are: convert it to utf-8 first\n"
-                "Try 'bunrui filter --help'.\n"
-            )
-            assert ask(run, "--top", "1", "--encoding", encoding, raw=raw) == (2, "", refused)
-        Path(raw).write_text(text)
-        code, out, _ = ask(run, "--top", "1", "--encoding", "auto", raw=raw)
-        assert code == 0 and out.count("\n") == 1
+        for written, encoding in (("cp932", "auto"), ("cp932", "cp932"), ("utf-8", "auto"), ("utf-8", "utf-8")):
+            Path("good.txt").write_bytes("映画は良い\n".encode(written))
+            Path(raw).write_bytes(text.encode(written))
+            code, out, err = ask(run, "--top", "1", "--encoding", encoding, raw=raw)
+            assert (code, out) == (0, json.dumps(rows[0], ensure_ascii=False) + "\n"), err
 
 
 @pytest.mark.parametrize(

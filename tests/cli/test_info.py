@@ -7,16 +7,7 @@ import re
 from pathlib import Path
 
 import bunrui.store
-
-
-def learn(run, file: str, rows: str, *options: str) -> None:
-    Path("rows.csv").write_text("text,label\n" + rows)
-    assert run("learn", file, "rows.csv", *options).code == 0
-
-
-def info(run, file: str) -> dict:
-    return json.loads(run("info", file, "--json").out)
-
+from tests.support.commands import info, learn
 
 # --- info
 

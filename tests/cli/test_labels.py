@@ -100,6 +100,21 @@ def test_labels_of_options_are_read_as_the_file_has_them(run: Run, file: str) ->
     assert run("check", file).code == 0
 
 
+def test_labels_look_the_same_everywhere(run: Run, file: str) -> None:
+    write("b.jsonl", [True, False, True, False])
+    assert run("learn", "b.bunrui", "b.jsonl").code == 0
+    found = run("evaluate", "b.bunrui", "--loo", "--positive", "true", "--html", "b.html").out
+    assert "\ntrue: 1 − ROCA" in found and "\nfalse " in found
+    page = Path("b.html").read_text()
+    assert 'data-value="false"><bdi>false</bdi>' in page and "true, predicted as false" in page
+    shown = found + page + run("explain", "b.bunrui", "pills").out
+    assert "True" not in shown and "False" not in shown
+    assert "labels        2, booleans\n" in run("info", "b.bunrui").out
+    assert "labels        2, integers\n" in run("info", file).out
+    label = classes(file)[-1]
+    assert run("label", "rename", file, str(label), "77").err.startswith(f"renamed {label} to 77 (")
+
+
 def test_fixes_and_files_of_two_types(run: Run, file: str) -> None:
     write("b.jsonl", [True, False, True, False])
     assert run("learn", "b.bunrui", "b.jsonl").code == 0 and classes("b.bunrui") == [False, True]

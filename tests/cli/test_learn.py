@@ -8,12 +8,9 @@ import pytest
 
 import bunrui.store
 from tests.cli.conftest import MAIL
+from tests.support.commands import info
 from tests.support.pools import two_topics
 from tests.support.waiting import PATIENCE
-
-
-def info(run, file: str) -> dict:
-    return json.loads(run("info", file, "--json").out)
 
 
 def test_new_file(run, mail: Path) -> None:
@@ -248,6 +245,45 @@ def test_a_file_without_a_name(run, mail: Path) -> None:
 def test_any_label_for_all(run, mail: Path, label: str) -> None:
     assert run("learn", "a.bunrui", "mail.csv", "--as", label).code == 0
     assert info(run, "a.bunrui")["labels"] == {label: 4}
+
+
+def test_a_label_for_all_that_have_one(run, mail: Path) -> None:
+    note = "the column 'label' of mail.csv is not read: --as gives all documents the label junk\n"
+    assert run("learn", "a.bunrui", "mail.csv", "mail.csv", "--as", "junk").err.count(note) == 1
+    Path("plain.csv").write_text("text\nbuy pills\n")
+    assert "is not read" not in run("learn", "a.bunrui", "plain.csv", "--as", "junk").err
+    assert run("learn", "a.bunrui", "mail.csv", "--as", "junk", "--label", "label") == (
+        2,
+        "",
+        "error: --as gives all documents one label, and --label reads theirs: give one of them.\n"
+        "Try 'bunrui learn --help'.\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [(["--keep", "nothing"], "the documents are not kept"), (["--model", "auto", "--alpha", "0.1"], "alpha is given")],
+)
+def test_no_model_was_chosen(run, tmp_path: Path, options: list[str], reason: str) -> None:
+    rows = [f"{word} {n},{label}" for n in range(30) for word, label in (("pills", "spam"), ("noon", "ham"))]
+    Path("rows.csv").write_text("\n".join(["text,label", *rows, ""]))
+    note = f"no model was chosen, a.bunrui has binary-complement: {reason}\n"
+    assert run("learn", "a.bunrui", "rows.csv", *options).err.endswith(note)
+    assert "no model" not in run("learn", "a.bunrui", "rows.csv").err
+    assert "no model" not in run("learn", "b.bunrui", "rows.csv").err
+
+
+def test_a_model_that_is_misspelled(run, mail: Path) -> None:
+    err = run("predict", "mail.bunrui", "--line", "x", "--model", "nbvsm").err
+    assert err.startswith("error: invalid value for '--model': did you mean nbsvm? Choose one of auto, multinomial")
+
+
+def test_columns_that_differ_in_case(run, tmp_path: Path) -> None:
+    Path("a.csv").write_text("Text,Label\nbuy pills,spam\n")
+    assert run("learn", "a.bunrui", "a.csv").err == (
+        "error: a.csv: there is no column 'text' and no column 'label', only 'Text', 'Label': "
+        "choose others with --text Text and --label Label\n"
+    )
 
 
 def test_no_label_for_all(run, mail: Path) -> None:

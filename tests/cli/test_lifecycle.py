@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from bunrui.cli import main
+from tests.support.commands import info, write
+from tests.support.examples import quick
 
 # Labels and ids as people have them.
 ODD = ["two words", "日本語", "👩‍💻", "[red]", "\x1b[2J", "a\tb\nc", "'quoted'", "-x"]
@@ -26,25 +29,15 @@ DOCUMENTS = [
 NOW = "a.bunrui has learned"
 
 
-def write(name: str, *rows: object) -> str:
-    Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return name
-
-
 def state(run, file: str = "a.bunrui") -> tuple[object, ...]:
     """Everything that a user can see of what was learned."""
-    known = json.loads(run("info", file, "--json").out)
+    known = info(run, file)
     scores = run("predict", file, "--line", "pills at noon 無料", "--top", "9", "--json").out
     return known["documents"], known["labels"], known["features"], scores
 
 
 def labels(run, file: str = "a.bunrui") -> dict[str, int]:
-    return json.loads(run("info", file, "--json").out)["labels"]
-
-
-@pytest.fixture(params=["text", "digests", "nothing"])
-def keep(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+    return info(run, file)["labels"]
 
 
 @pytest.fixture
@@ -283,6 +276,12 @@ def test_undo_to(run, box: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("undo", box, "--to", "1") == (1, "", "error: there is nothing to undo in a.bunrui after change 1\n")
 
 
+def test_undo_settings_up_to_a_change(run, box: str) -> None:
+    for alpha in ("2", "3"):
+        assert run("set", box, "--alpha", alpha).code == 0
+    assert run("undo", box, "--to", "1").err == f"took back 2 changes (2 set): {NOW} 4 documents of 3 labels now\n"
+
+
 def test_nothing_to_undo(run, mail: Path) -> None:
     assert run("undo", "mail.bunrui").code == 0
     assert run("undo", "mail.bunrui") == (1, "", "error: there is nothing to undo in mail.bunrui\n")
@@ -312,7 +311,7 @@ def ago(hours: float, zone: object = None) -> datetime:
 
 @pytest.mark.parametrize("before_now", [True, False])
 @pytest.mark.parametrize("written", ["date", "minutes", "space", "utc", "z", "zone", "short"])
-@pytest.mark.parametrize("local", ["UTC", "Asia/Tokyo", "America/Los_Angeles"])
+@pytest.mark.parametrize("local", quick(1, ["Asia/Tokyo", "America/Los_Angeles", "UTC"]))
 def test_forget_before(run, box: str, monkeypatch, written: str, before_now: bool, local: str) -> None:
     if not hasattr(os, "fork"):
         pytest.skip("no time zones by TZ")
@@ -434,32 +433,21 @@ def test_rename(run, keep: str) -> None:
     assert state(run) == before
 
 
-def test_drop(run, keep: str) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "said", "left", "taken_back"),
+    [
+        (["drop", "ham"], f"dropped 'ham' (1 document): {NOW} 2", {"ad": 1, "spam": 1}, "dropping"),
+        (["move", "spam", "ham"], f"moved 'spam' to 'ham' (1 document): {NOW} 3", {"ad": 1, "ham": 2}, "moving"),
+    ],
+    ids=["drop", "move"],
+)
+def test_drop_and_move(run, keep: str, arguments: list[str], said: str, left: dict[str, int], taken_back: str) -> None:
     box = learn_kept(run, keep, single())
     before = state(run)
-    assert run("label", "drop", box, "ham") == (
-        0,
-        "",
-        f"dropped 'ham' (1 document): {NOW} 2 documents of 2 labels now\n",
-    )
-    assert labels(run) == {"ad": 1, "spam": 1}
+    assert run("label", arguments[0], box, *arguments[1:]) == (0, "", f"{said} documents of 2 labels now\n")
+    assert labels(run) == left
     assert run("undo", box).err == (
-        f"took back the dropping of a label of 1 document: {NOW} 3 documents of 3 labels now\n"
-    )
-    assert state(run) == before
-
-
-def test_move(run, keep: str) -> None:
-    box = learn_kept(run, keep, single())
-    before = state(run)
-    assert run("label", "move", box, "spam", "ham") == (
-        0,
-        "",
-        f"moved 'spam' to 'ham' (1 document): {NOW} 3 documents of 2 labels now\n",
-    )
-    assert labels(run) == {"ad": 1, "ham": 2}
-    assert run("undo", box).err == (
-        f"took back the moving of a label of 1 document: {NOW} 3 documents of 3 labels now\n"
+        f"took back the {taken_back} of a label of 1 document: {NOW} 3 documents of 3 labels now\n"
     )
     assert state(run) == before
 
@@ -640,3 +628,19 @@ def test_read_only(run, open_folder: Path, capsys: pytest.CaptureFixture[str], c
     err = "error: x cannot be written: check its permissions and those of its folder\n"
     assert (code, *capsys.readouterr()) == (1, "", err)
     assert (open_folder / "x").read_bytes() == content
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts")
+def test_read_only_mount(run, box: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    Path(box).rename(tmp_path / "folder" / "x")
+    mount = "mount --bind folder folder && mount -o remount,ro,bind folder"
+    command = ["unshare", "-rm", "sh", "-c", f'{mount} || exit 99; exec "$0" -m bunrui set folder/x --alpha 4']
+    found = subprocess.run([*command, sys.executable], cwd=tmp_path, capture_output=True, text=True, check=False)
+    if found.returncode == 99 or "unshare" in found.stderr:
+        pytest.skip("this user may not mount")
+    assert (found.returncode, found.stdout, found.stderr) == (
+        1,
+        "",
+        "error: folder/x can be read, but not changed: a change needs a file beside it, and its folder is read-only\n",
+    )

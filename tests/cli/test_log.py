@@ -16,6 +16,7 @@ import pytest
 import bunrui.store
 from bunrui.cli import main
 from tests.store.probing import reseal
+from tests.support.commands import write
 from tests.support.waiting import PATIENCE
 
 DOCUMENTS = [
@@ -29,16 +30,6 @@ DIGESTS = ["2e9324b13e9b8a4e615a226cf735f42a", "aeeaf63216c163363af4245afd8a7e19
 def timeless(text: str) -> str:
     text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+[+-]\d\d:\d\d", "TIME", text)
     return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "SHORT", text)
-
-
-def write(name: str, *rows: object) -> str:
-    Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return name
-
-
-@pytest.fixture(params=["text", "digests", "nothing"])
-def keep(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import pytest
 
 import bunrui
 from bunrui.cli import main
+from tests.support.examples import quick
 from tests.support.waiting import PATIENCE, wait_until
 
 READING = {
@@ -178,17 +179,17 @@ def test_closed_pipe_at_the_end(start, mail: Path) -> None:
 
 
 CLOSED = {
-    "stdout": ('exec "$@" >&-', ["info", "mail.bunrui"], 0),
-    "stdout of a table": ('exec "$@" >&-', ["evaluate", "mail.bunrui", "mail.csv"], 0),
-    "stderr": ('exec "$@" 2>&-', ["info", "none"], 1),
-    "stderr of a usage": ('exec "$@" 2>&-', ["info"], 2),
     "all": ('exec "$@" <&- >&- 2>&-', ["learn", "mail.bunrui", "mail.csv"], 0),
+    "stdout": ('exec "$@" >&-', ["info", "mail.bunrui"], 0),
+    "stderr": ('exec "$@" 2>&-', ["info", "none"], 1),
+    "stdout of a table": ('exec "$@" >&-', ["evaluate", "mail.bunrui", "mail.csv"], 0),
+    "stderr of a usage": ('exec "$@" 2>&-', ["info"], 2),
     "stdin": ('exec "$@" <&-', ["explain", "mail.bunrui"], 2),
 }
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no sh")
-@pytest.mark.parametrize("case", CLOSED)
+@pytest.mark.parametrize("case", quick(3, CLOSED))
 def test_closed_streams(run, mail: Path, monkeypatch: pytest.MonkeyPatch, case: str) -> None:
     script, arguments, code = CLOSED[case]
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2] / "src"))
@@ -200,7 +201,7 @@ def test_closed_streams(run, mail: Path, monkeypatch: pytest.MonkeyPatch, case: 
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device")
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("unbuffered", quick(1, ["", "1"]))
 def test_a_full_disk(start, mail: Path, monkeypatch: pytest.MonkeyPatch, unbuffered: str) -> None:
     monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     for arguments in (["info", "mail.bunrui"], ["predict", "mail.bunrui", "mail.csv"]):

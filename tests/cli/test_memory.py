@@ -9,7 +9,7 @@ import pytest
 
 import bunrui
 from bunrui.analysis import AnalyzerSpec
-from bunrui.store.bounded import least_memory
+from bunrui.store.sessions import least_memory
 from tests.cli.conftest import MAIL
 
 LEAST = f"{least_memory() // 10**6}MB"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -33,11 +34,17 @@ def teach(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Teach:
     (tmp_path / "inbox.csv").write_text(INBOX)
     monkeypatch.setenv("COLUMNS", "100")
 
-    def call(keys: str, *options: str) -> Result:
+    def call(keys: str, *options: str, data: str = "inbox.csv") -> Result:
         monkeypatch.setattr(sys, "stdin", io.StringIO(keys))
-        return run("teach", "a.bunrui", "inbox.csv", *options)
+        return run("teach", "a.bunrui", data, *options)
 
     return call
+
+
+def many(n: int) -> str:
+    """A file of documents that differ."""
+    Path("many.csv").write_text("\n".join(["text", *(f"document {k} of {n}" for k in range(n)), ""]))
+    return "many.csv"
 
 
 def learned(path: Path) -> dict[str, list[str]]:
@@ -142,6 +149,22 @@ def test_labels_beyond_the_keys_can_be_searched(teach: Teach, tmp_path: Path) ->
     assert "19 more" in found.err
 
 
+def test_the_likely_label_beyond_the_keys(teach: Teach, tmp_path: Path) -> None:
+    names = [f"label {k:02}" for k in range(40)]
+    with bunrui.create(tmp_path / "a.bunrui") as clf:
+        clf.learn([f"word {k}" for k in range(39)] + ["pills at noon, cheap money"], names)
+    found = teach("\nq")
+    assert "[Enter] label 39" in found.err
+    assert learned(tmp_path)[shown(found)[0]] == ["label 39"]
+
+
+def test_an_undo_takes_the_accuracy_back(teach: Teach) -> None:
+    found = teach("12uq", "--labels", "a,b")
+    before, after = found.err.split("1 answer · 5 documents left")[1:3]
+    assert "accuracy" not in before.split("2 answers")[0] and "accuracy" not in after.split("learned 1 answer")[0]
+    assert "accuracy: not known before 10 documents" in before
+
+
 def test_the_log_says_who(teach: Teach, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BUNRUI_AUTHOR", "Ann")
     teach("1q", "--labels", "spam,ham")
@@ -151,6 +174,9 @@ def test_the_log_says_who(teach: Teach, run: Run, monkeypatch: pytest.MonkeyPatc
 def test_a_wish_and_an_accuracy(teach: Teach) -> None:
     assert "accuracy: not known before there are answers with two labels" in teach("1q", "--labels", "a,b").err
     found = teach("2121", "--labels", "a,b", "--wish", "0.9")
+    assert re.search(r"accuracy: not known before 10 documents at random have answers, \d more\n", found.err)
+    assert "accuracy 0" not in found.err and "accuracy 1" not in found.err
+    found = teach("12" * 40, "--labels", "a,b", "--wish", "0.9", data=many(80))
     assert "accuracy " in found.err and "at random); agreed " in found.err
     assert "how many answers 0.9 takes, nobody can tell yet" in found.err
     assert "because this model is trained" in run_trained(teach).err
@@ -165,7 +191,7 @@ def test_the_accuracy_is_without_texts_that_have_no_label(teach: Teach, tmp_path
     texts, labels, pool = two_topics()
     with bunrui.create(tmp_path / "a.bunrui", "binary", analyzer="words") as clf:
         clf.learn(texts, labels).learn_unlabelled(pool)
-    assert "at random), without the texts that have no label" in teach("111111").err
+    assert "at random), without the texts that have no label" in teach("1" * 80, data=many(80)).err
 
 
 def test_documents_without_an_answer_help(teach: Teach, tmp_path: Path) -> None:

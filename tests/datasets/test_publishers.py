@@ -355,6 +355,7 @@ def test_bad_arff(text: str, what: str) -> None:
 
 
 @pytest.mark.data
+@pytest.mark.slow  # 67 tables; adult and small ones are read in other tests
 def test_every_table_of_the_benchmark_is_known_and_read(data_folder: Path) -> None:
     n_tables = 0
     for member in members(data_folder / "uci" / "uci.tar.xz"):

@@ -215,7 +215,7 @@ for at in range(0, len(data), int(sys.argv[3])):
 """
 
 
-@pytest.mark.parametrize("every", quick(1, [7, 1]))
+@pytest.mark.parametrize("every", quick(1, [29, 1]))
 @pytest.mark.parametrize("name", DAMAGED)
 def test_no_byte_of_a_file_ends_the_process(tmp_path: Path, name: str, every: int) -> None:
     path = write(tmp_path / name, pa.table({"text": DAMAGED[name], "label": ["x", "y", "x", "y"]}))

@@ -139,7 +139,7 @@ def test_record_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
             b"text;label",
             ": there is no column 'text' and no column 'label', only 'text;label': "
             "choose others with text= and label=. "
-            "The header has semicolons: write the file with commas",
+            "The header has semicolons (;): write the file with commas",
         ),
         (
             b"\n \r",

@@ -215,6 +215,18 @@ def test_invalid_utf8() -> None:
     assert reader.skipped == [str(caught.value)]
 
 
+def test_a_first_label_that_happens_to_be_a_number() -> None:
+    """Rows that are no integers are bad, unless they are most of them: then labels are strings."""
+    data = b"".join(b'{"text": "a", "label": %s}\n' % label for label in (b"7", b'"x"', b"8", b"9"))
+    for strings, expected, n_bad in ((0, [7, 8, 9], 1), (3, ["7", "x", "8", "9", "x", "x", "x"], 0)):
+        reader = read(io.BytesIO(data + strings * data.splitlines(True)[1]), label_type=None, skip_bad=True)
+        assert [label for batch in reader for label in batch["label"].to_pylist()] == expected
+        assert len(reader.skipped) == n_bad
+    strings = b"".join(b'{"text": "%d", "label": "x"}\n' % n for n in range(100))
+    reader = read(io.BytesIO(data + strings), label_type=None, skip_bad=True, batch_bytes=100)
+    assert [label for batch in reader for label in batch["label"].to_pylist()] == [7, 8, 9]  # the first batch decides
+
+
 # --- both ways
 
 VALUES = st.one_of(

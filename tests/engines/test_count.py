@@ -62,7 +62,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5, 16])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", quick(1, range(4)))
 def test_any_number_of_threads_and_partitions(seed: int, n_threads: int, tiny: pytest.MonkeyPatch) -> None:
     tiny.setenv("BUNRUI_THREADS", str(n_threads))
     texts, labels = corpus(seed)

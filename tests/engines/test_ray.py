@@ -38,6 +38,7 @@ from bunrui.engines import ray as engine
 from bunrui.engines import tasks
 from bunrui.engines.tasks import Labels
 from tests.blocks import REPOSITORY, blocks_of, run_python
+from tests.support.examples import quick
 from tests.support.waiting import wait_until
 
 N_FILES = 7
@@ -122,7 +123,7 @@ class Killer:
 # --- learning
 
 
-@pytest.mark.parametrize("n_blocks", [1, 2, 7])
+@pytest.mark.parametrize("n_blocks", quick(1, [7, 2, 1]))
 def test_any_number_of_blocks(cluster: Cluster, files: str, one: TextClassifier, n_blocks: int) -> None:
     reader = read(files)
     total = reader.bytes_total
@@ -195,6 +196,7 @@ def test_a_data_set(cluster: Cluster, documents: pa.Table, one: TextClassifier) 
         engine.learn(TextClassifier(), pieces.filter(lambda row: False))
 
 
+@pytest.mark.slow  # a data set is learned and predicted above, too
 def test_the_page_about_pipelines(cluster: Cluster) -> None:
     fill(cluster)
     page = (REPOSITORY / "docs" / "pipelines.md").read_text(encoding="utf-8")
@@ -222,7 +224,7 @@ def check_rows(rows: dict[str, list[Any]], documents: pa.Table, one: AnyClassifi
     assert rows["probability"] == one.predict_proba(documents["text"]).max(axis=1).tolist()
 
 
-@pytest.mark.parametrize("n_blocks", [1, 7])
+@pytest.mark.parametrize("n_blocks", quick(1, [7, 1]))
 def test_predict(
     cluster: Cluster, files: str, documents: pa.Table, one: TextClassifier, n_blocks: int, tmp_path: Path
 ) -> None:
@@ -259,6 +261,7 @@ class Dying(Labels):
         return super().__call__(batches, path)
 
 
+@pytest.mark.slow  # the cluster takes its time to start another
 def test_a_worker_dies_while_it_predicts(
     cluster: Cluster, files: str, documents: pa.Table, one: TextClassifier, tmp_path: Path
 ) -> None:

@@ -165,7 +165,7 @@ FORKED = """
 import os, signal, sys, threading, warnings
 warnings.simplefilter("ignore")
 from bunrui.engines.threads import ReadWriteLock
-from bunrui.kernel.mutex import Mutex
+from bunrui.kernel.slices import Mutex
 
 def hold(lock, work=lambda: None):
     has, go = threading.Event(), threading.Event()

@@ -20,6 +20,7 @@ from sklearn.preprocessing import FunctionTransformer
 from bunrui.errors import DataError, LabelError, MismatchError, OptionError, UnlearnError
 from bunrui.estimators import AODE
 from tests.support.examples import examples
+from tests.support.laws import check_merging
 
 NAMES = np.array(["red", "緑", "blue", "yellow"])
 
@@ -55,9 +56,7 @@ parts = st.lists(st.tuples(st.sampled_from("pqr"), st.tuples(values, values, val
 @given(a=parts, b=parts, c=parts)
 @settings(max_examples=examples(50))
 def test_merging(a: Any, b: Any, c: Any) -> None:
-    expected = bits(fitted(a, b, c))
-    assert bits(fitted(a).merge(fitted(b)).merge(fitted(c))) == expected
-    assert bits(fitted(c).merge(fitted(b).merge(fitted(a)))) == expected
+    check_merging(fitted, bits, a, b, c)
 
 
 @given(a=parts, b=parts)

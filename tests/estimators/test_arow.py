@@ -22,6 +22,7 @@ from bunrui.estimators import NBAROW, TextVectorizer
 from bunrui.models.heads import arrange, cells_of
 from bunrui.sparse import Sparse
 from tests.support.kernels import MODES, kernels
+from tests.support.rows import rare_columns
 
 # The defaults of version 1 of the formula.
 FIRST: dict[str, Any] = {"variance": "ratio", "floor": 0.3, "r": 0.5, "start": 0.3, "bias": 0.1, "presence": True}
@@ -43,13 +44,7 @@ def test_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
 
 def data(seed: int, n_classes: int, n: int = 80, columns: int = 60) -> tuple[Any, Any, Any]:
     """Counts, many columns of which occur in one row only; some rows come twice."""
-    rng = np.random.default_rng(seed)
-    codes = rng.integers(n_classes, size=n)
-    codes[:n_classes] = range(n_classes)
-    rate = rng.gamma(0.3, 0.5, (n_classes, columns)) * np.where(np.arange(columns) < columns // 2, 1.0, 0.04)
-    X, Q = rng.poisson(rate[codes]), rng.poisson(rate[rng.integers(n_classes, size=20)])
-    X[-5:], codes[-5:] = X[:5], codes[:5]
-    return X, np.array(["b", "a", "d", "c"])[:n_classes][codes], Q
+    return rare_columns(seed, n_classes, n, columns, rare=0.04)
 
 
 class Twin:

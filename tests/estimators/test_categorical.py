@@ -22,6 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from bunrui.errors import DataError, LabelError, OptionError, UnlearnError
 from bunrui.estimators import CategoricalNB
 from tests.support.examples import examples
+from tests.support.laws import check_merging
 
 NAN = float("nan")
 
@@ -176,9 +177,7 @@ def bits(clf: CategoricalNB) -> Any:
 @given(a=tables, b=tables, c=tables)
 @settings(max_examples=examples(50))
 def test_merging(a: Any, b: Any, c: Any) -> None:
-    expected = bits(fitted(a, b, c))
-    assert bits(fitted(a).merge(fitted(b)).merge(fitted(c))) == expected
-    assert bits(fitted(c).merge(fitted(b).merge(fitted(a)))) == expected
+    check_merging(fitted, bits, a, b, c)
 
 
 @given(a=tables, b=tables)

@@ -35,7 +35,7 @@ from bunrui.estimators import (
     TextVectorizer,
 )
 from bunrui.estimators import multilabel as odds_module
-from bunrui.models.multilabel import LEAST_F, best_cut
+from bunrui.models.rest import LEAST_F, best_cut
 
 MODELS = [
     MultinomialNB(alpha=0.3),

@@ -27,6 +27,7 @@ from bunrui.estimators import NBAROW, NBSVM, TextVectorizer
 from bunrui.models.heads import arrange, cells_of
 from bunrui.sparse import Sparse
 from tests.support.kernels import MODES, kernels
+from tests.support.rows import rare_columns
 
 PLAIN_ROWS: dict[str, Any] = {"log": False, "idf_power": 0.0, "norm": None}
 # The defaults of version 1 of the formula.
@@ -75,13 +76,7 @@ def test_why_presence_waives_the_accuracy_of_the_checks() -> None:
 
 def data(seed: int, n_classes: int, n: int = 60, columns: int = 40) -> tuple[Any, Any, Any]:
     """Counts, many columns of which occur in one row only; some rows come twice."""
-    rng = np.random.default_rng(seed)
-    codes = rng.integers(n_classes, size=n)
-    codes[:n_classes] = range(n_classes)
-    rate = rng.gamma(0.3, 0.5, (n_classes, columns)) * np.where(np.arange(columns) < columns // 2, 1.0, 0.08)
-    X, Q = rng.poisson(rate[codes]), rng.poisson(rate[rng.integers(n_classes, size=20)])
-    X[-5:], codes[-5:] = X[:5], codes[:5]
-    return X, np.array(["b", "a", "d", "c"])[:n_classes][codes], Q
+    return rare_columns(seed, n_classes, n, columns, rare=0.08)
 
 
 # A slow twin: dense, one number at a time, every column for itself.

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from bunrui.errors import DataError
 from bunrui.evaluation import DuplicateGroup, Duplicates, duplicates, find_duplicates
 from bunrui.evaluation.duplicates import N_BINS, SIMILAR, SIZE, distinct_shingles, mix_words, signatures
-from bunrui.kernel.hashing import mix
+from bunrui.kernel.ngrams import mix
 from tests.support.examples import examples, quick
 
 TEXT = (

@@ -16,13 +16,14 @@ import bunrui
 from bunrui import AnalyzerSpec, TextClassifier
 from bunrui.errors import DataError, LabelError, OptionError
 from bunrui.evaluation.loo import Corpus, leave_one_out, loo_log_odds, loo_scores
-from bunrui.models import MODELS, without
+from bunrui.models import MODELS, loo
 from tests.support.examples import examples, quick
 from tests.support.models import BY_WORD
 
 Floats = npt.NDArray[np.float64]
 
 every = pytest.mark.parametrize("model", MODELS)
+against_the_rest = pytest.mark.parametrize("model", [name for name, kind in MODELS.items() if kind.takes_label_sets])
 
 TEXTS = [["p", "p", "both"], ["q", "both"], ["q", "q", "r"], [], ["r"], ["alone", "alone"], ["p", "q", "both", "p"]]
 LABELS = ["P", "Q", "Q", "P", "R", "P", "P"]
@@ -124,7 +125,7 @@ def test_selection_is_that_of_the_other_documents(
     check(*corpus, model=model, max_features=(method, most))
 
 
-@every
+@against_the_rest
 @given(data=st.data())
 @settings(max_examples=examples(20))
 def test_log_odds_equal_those_of_the_other_documents(model: str, data: st.DataObject) -> None:
@@ -142,7 +143,7 @@ def test_log_odds_equal_those_of_the_other_documents(model: str, data: st.DataOb
     np.testing.assert_array_equal(odds, expected)
 
 
-@every
+@against_the_rest
 @given(corpus=corpora())
 @settings(max_examples=4)
 def test_log_odds_where_features_are_chosen(model: str, corpus: tuple[list[Any], list[Any]]) -> None:
@@ -326,9 +327,18 @@ def test_documents_block_by_block_have_the_same_bits(model: str, prior: Any, mon
     corpus = Corpus(TextClassifier(model, prior=prior), texts, labels)
     expected = corpus.scores()
     for features, numbers in ((1, 10**6), (30, 10**6), (10**6, 7 * len(corpus.classes)), (10**6, 1)):
-        monkeypatch.setattr(without, "_FEATURES", features)
-        monkeypatch.setattr(without, "_NUMBERS", numbers)
+        monkeypatch.setattr(loo, "_FEATURES", features)
+        monkeypatch.setattr(loo, "_NUMBERS", numbers)
         np.testing.assert_array_equal(corpus.scores(), expected)
+
+
+def test_words_as_often_as_nobody_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pairs of a word and how often a document has it are numbered, where they are too many by their rank."""
+    texts = ["a a a b", "a b b", "b c", "a a a c c", "c c a"]
+    corpus = [Corpus(TextClassifier("multinomial", analyzer="words"), texts, list("xyyxy")) for _ in range(2)]
+    expected = corpus[0].scores()
+    monkeypatch.setattr(loo, "_MOST_KEYS", 1)
+    np.testing.assert_array_equal(corpus[1].scores(), expected)
 
 
 # --- what is refused
@@ -347,7 +357,7 @@ def test_errors() -> None:
     wrong: Any = "mail.bunrui"
     with pytest.raises(OptionError, match=r"^'mail.bunrui' is no classifier: give one, such as .*bunrui.open\(path\)$"):
         leave_one_out(wrong)
-    with pytest.raises(DataError, match="there are 2 texts and 1 labels"):
+    with pytest.raises(DataError, match="there are 2 texts and 1 label"):
         leave_one_out(clf, ["a", "b"], ["x"])
     with pytest.raises(LabelError):
         leave_one_out(clf, ["a", "b"], ["x", ""])

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import FrozenInstanceError
 from fractions import Fraction
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,8 +28,7 @@ from bunrui.classifier import TextClassifier
 from bunrui.errors import BunruiError, DataError, LabelError
 from bunrui.evaluation import Metrics, Tally, measure
 from bunrui.evaluation.metrics import measure_labels, membership
-
-SOURCES = Path(__file__).resolve().parents[2] / "src"
+from tests.support.processes import run_python
 
 # Labels that sort differently by code point, by locale and by case, that look alike, or look like numbers or markup.
 HOSTILE = [
@@ -337,14 +332,8 @@ def test_a_refused_batch_leaves_nothing() -> None:
 
 def test_import_is_light() -> None:
     heavy = "{'numba', 'pyarrow', 'rich', 'scipy', 'sklearn'}"
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys, bunrui.evaluation; print(*sorted({heavy} & set(sys.modules)))"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(SOURCES)},
-    )
-    assert done.stdout.split() == []
+    code = f"import sys, bunrui.evaluation; print(*sorted({heavy} & set(sys.modules)))"
+    assert run_python(code).split() == []
 
 
 # --- true labels → classes, whatever the labels come in

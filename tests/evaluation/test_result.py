@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import subprocess
-import sys
 from dataclasses import FrozenInstanceError, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,8 +19,7 @@ import bunrui.evaluation
 from bunrui.classifier import TextClassifier
 from bunrui.errors import BunruiError, DataError, LabelError, OptionError
 from bunrui.evaluation import Evaluation, bootstrap, mcnemar, measure
-
-SOURCES = Path(__file__).resolve().parents[2] / "src"
+from tests.support.processes import run_python
 
 SPAM: dict[str, Any] = {
     "true": ["ham", "ham", "spam", "spam", "ham"],
@@ -394,14 +389,7 @@ def test_every_name_is_there() -> None:
 def test_import_is_light() -> None:
     heavy = "{'numba', 'pyarrow', 'rich', 'scipy', 'sklearn'}"
     code = f"import sys; from bunrui.evaluation import Evaluation; print(*sorted({heavy} & set(sys.modules)))"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(SOURCES)},
-    )
-    assert done.stdout.split() == []
+    assert run_python(code).split() == []
 
 
 def test_modules_are_there_without_being_imported() -> None:
@@ -410,14 +398,7 @@ def test_modules_are_there_without_being_imported() -> None:
         "print(*(f'bunrui.{name}' in sys.modules for name in names)); "
         "print(*(getattr(bunrui, name).__name__ for name in names))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(SOURCES)},
-    )
-    before, after = done.stdout.splitlines()
+    before, after = run_python(code).splitlines()
     assert before.split() == ["False"] * 5
     assert after.split() == [
         f"bunrui.{name}" for name in ("datasets", "documents", "evaluation", "report", "selection")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from bunrui.kernel import unicode
 from bunrui.kernel.compile import twin_of
 from bunrui.kernel.fold import BAD_UTF8, HARD_TEXT, SLACK, copy_codepoints, fold_nfkc
-from tests.kernel.test_normal import JOINING, SHARED, STRINGS, reference
+from tests.kernel.test_normal import JOINING, SHARED, SOME, STRINGS, reference
 from tests.support.examples import examples, quick
 
 # Bytes around the text that would continue or change it, and elements behind `out` that nobody may write.
@@ -65,33 +65,37 @@ both = pytest.mark.parametrize("mode", ["plain", "compiled"])
 CASE_MATTERS = {"\u0301": "ΪΫϊϋϔ"}
 
 
-def some(mode: str) -> Iterable[str]:
-    """All characters for compiled code; for plain code those that fold to something else, and a part of the rest."""
-    codes = unicode.nfkc_table().codes
-    return SHARED if mode == "compiled" else [c for i, c in enumerate(SHARED) if codes[ord(c)] != ord(c) or i % 50 == 0]
+characters = pytest.mark.parametrize(
+    ("mode", "some"),
+    [
+        pytest.param("plain", SOME, id="plain"),
+        pytest.param("compiled", SOME, id="compiled"),
+        pytest.param("compiled", SHARED, marks=pytest.mark.slow, id="compiled-all"),
+    ],
+)
 
 
-@both
+@characters
 @pytest.mark.parametrize(
     "around",
     quick(1, ["a{}b", "{}", "日本語{}、そして", "a rather long line {} of English"]),
 )
-def test_every_code_point(mode: str, around: str) -> None:
-    wrong = [c for c in some(mode) if FOLDS[mode](around.format(c).encode()) != reference(around.format(c))]
+def test_every_code_point(mode: str, some: list[str], around: str) -> None:
+    wrong = [c for c in some if FOLDS[mode](around.format(c).encode()) != reference(around.format(c))]
     # Several marks in one code point after a base are the only hard ones.
     assert wrong == ([] if around == "{}" else ["\u0344", "\u0f73", "\u0f75", "\u0f81"])
     assert [c for c in wrong if FOLDS[mode](around.format(c).encode()) != HARD_TEXT] == []
 
 
-@both
+@characters
 @pytest.mark.parametrize(
     "mark",
     quick(1, "\u0301\u3099\u0323\u0345\u094d\u1161\u11a8\u0334"),
 )
-def test_every_code_point_before_a_mark(mode: str, mark: str) -> None:
+def test_every_code_point_before_a_mark(mode: str, some: list[str], mark: str) -> None:
     codes = unicode.nfkc_table().codes
     hard = []
-    for c in some(mode):
+    for c in some:
         found = FOLDS[mode]((c + mark).encode())
         if found == HARD_TEXT:
             hard.append(c)
@@ -100,7 +104,7 @@ def test_every_code_point_before_a_mark(mode: str, mark: str) -> None:
     # A mark is hard after an expansion, after a mark of a higher class, and where capital and small letter differ.
     kinds = {c: codes[ord(c)] >> unicode.KIND_SHIFT for c in hard}
     rest = [c for c in hard if kinds[c] not in (unicode.CLOSED, unicode.SEQUENCE, unicode.TRAILING, unicode.JOINING)]
-    assert rest == [c for c in some(mode) if c in CASE_MATTERS.get(mark, "")]
+    assert rest == [c for c in some if c in CASE_MATTERS.get(mark, "")]
 
 
 @given(STRINGS)

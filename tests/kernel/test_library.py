@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -14,10 +15,11 @@ import numpy as np
 import pytest
 
 from bunrui.kernel import build
+from bunrui.kernel.arithmetic import log
 from bunrui.kernel.library import FOLDER, LIBRARY, entry_of, run, symbol_of
-from bunrui.kernel.logs import log
 from bunrui.kernel.postings import close_holes
 from bunrui.kernel.rows import Csr, count_columns
+from bunrui.kernel.signature import Argument, packer
 from bunrui.kernel.vocabulary import move_slots
 from bunrui.kernel.workspace import new_vocabulary
 
@@ -57,6 +59,22 @@ def test_a_kernel_gets_what_its_signature_says() -> None:
     ends = np.zeros(2, np.int64)
     assert run(count_columns, indices, columns, ends) == 3
     assert ends.tolist() == [0, 2]
+
+
+ARRAYS: dict[str, Any] = {
+    "whole": np.arange(4),
+    "slice": np.arange(9)[2:5],
+    "empty": np.arange(0),
+    "of bytes": np.frombuffer(bytes(24), np.int64),
+    "subclass": np.arange(3).view(np.recarray),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_the_packed_address_is_that_of_the_data(name: str) -> None:
+    array = ARRAYS[name]
+    words = packer((Argument("array", "Qq", array.dtype),))([array])
+    assert struct.unpack("=Qq", words) == (array.ctypes.data, array.size)
 
 
 WRONG: dict[str, Any] = {
@@ -127,7 +145,7 @@ def test_no_multiply_is_joined_with_an_addition() -> None:
 
 
 def change(sources: Path) -> None:
-    with (sources / "bunrui" / "kernel" / "sums.py").open("a") as file:
+    with (sources / "bunrui" / "kernel" / "arithmetic.py").open("a") as file:
         file.write("# changed\n")
 
 
@@ -163,7 +181,7 @@ def test_without_a_linker(sources: Path, tmp_path: Path) -> None:
 
 def test_without_a_library_numba_compiles(sources: Path) -> None:
     (sources / "bunrui" / "kernel" / LIBRARY.name).unlink(missing_ok=True)
-    program = "import numpy as np; from bunrui.kernel.logs import log; print(log(np.arange(1, 100)).sum())"
+    program = "import numpy as np; from bunrui.kernel.arithmetic import log; print(log(np.arange(1, 100)).sum())"
     done = python(sources, program)
     assert float(done.stdout) == log(np.arange(1, 100)).sum()
     assert done.stderr.count("numba compiles them now") == 1

@@ -17,8 +17,8 @@ from bunrui.analysis.analyzer import given_recipe
 from bunrui.errors import DataError
 from bunrui.evaluation.loo import Corpus
 from bunrui.kernel.workspace import ITEMS
-from bunrui.models import MODELS, without
-from bunrui.models.without import read_rows
+from bunrui.models import MODELS, loo
+from bunrui.models.loo import read_rows
 from tests.kernel.test_analyze import both
 from tests.support.examples import examples
 from tests.support.kernels import MODES, kernels
@@ -79,7 +79,7 @@ def test_rows_of_counts(mode: str) -> None:
 @both
 def test_rows_grow(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """More features, and more items, than there is room for at first; a document in several pieces."""
-    monkeypatch.setattr(without, "_MOST_ROOM", 0)
+    monkeypatch.setattr(loo, "_MOST_ROOM", 0)
     spec = AnalyzerSpec(name="words")
     texts = [" ".join(f"w{k}" for k in range(ITEMS + 100)), "w1 w2 w1 " * ITEMS, "w3"]
     with kernels(mode):

@@ -223,7 +223,7 @@ def test_memory_of_the_table() -> None:
     clf = TextClassifier().learn([[f"word {k}" for k in range(30_000)]], ["x"])
     clf.scores(["a"] * 33)
     assert has_table(clf)
-    known, table = reader_of(clf).weights()
+    known, table, _ = reader_of(clf).weights()
     assert 40 * 30_000 < known.words.nbytes < 44 * 30_000
     assert known.words.ctypes.data % 64 == 0
     assert len(table.lengths) == 1

@@ -42,7 +42,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_works_everywhere(copy: Path) -> None:
-    """Its golden numbers, the contract of all models, and whatever a user does: in one process, as it starts slowly."""
+    """Its golden numbers, the suites of all models, and whatever a user does: in one process, as it starts slowly."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment = ours | {"PYTHONPATH": str(copy / "src")}
     command = [
@@ -58,6 +58,8 @@ def test_it_works_everywhere(copy: Path) -> None:
         "not slow",
         "tests/golden/test_background.py",
         "tests/contracts/test_models.py",
+        "tests/evaluation/test_loo.py",
+        "tests/models/test_explain.py",
         "tests/support/added_model.py",
         "-k",
         "background or added_model",
@@ -67,6 +69,7 @@ def test_it_works_everywhere(copy: Path) -> None:
     passed = re.findall(r"^tests/(\w+)/\S+ PASSED", done.stdout, re.MULTILINE)
     assert passed.count("contracts") > 40  # the suite knows the model from the table
     assert passed.count("golden") > 0 and passed.count("support") > 5
+    assert passed.count("evaluation") > 5 and passed.count("models") > 5
 
 
 def test_the_code_of_the_walk_is_as_clean_as_ours(copy: Path) -> None:

@@ -17,7 +17,7 @@ from bunrui.analysis import AnalyzerSpec
 from bunrui.classifier import TextClassifier
 from bunrui.errors import DataError, EncodingError, LabelError, OptionError
 from bunrui.models import MODELS
-from bunrui.models.keywords import Word
+from bunrui.models.explain import Word
 from bunrui.views.explanation import Explanation
 from tests.support.examples import examples
 

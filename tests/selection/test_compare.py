@@ -147,7 +147,12 @@ def test_analyzers_suit_the_script() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lang", "package", "words"), [("ja", "fugashi", 0), ("zh", "rjieba", 0), ("ko", "kiwipiepy", 2)]
+    ("lang", "package", "words"),
+    [
+        ("ja", "fugashi", 0),
+        ("zh", "rjieba", 0),
+        pytest.param("ko", "kiwipiepy", 2, marks=pytest.mark.slow),  # its dictionary takes seconds to load
+    ],
 )
 def test_a_dictionary_for_its_language(lang: str, package: str, words: int) -> None:
     pytest.importorskip(package)
@@ -207,7 +212,7 @@ def test_what_a_baseline_cannot_learn_is_left_out_and_told() -> None:
     [
         (["a", "b", "c"], ["x", "x", "x"], "all documents have the label 'x', so that there is nothing to tell apart"),
         ([], [], "there are no documents, so that there is nothing to tell apart"),
-        (["a", "b"], ["x"], "there are 2 texts and 1 labels"),
+        (["a", "b"], ["x"], "there are 2 texts and 1 label"),
     ],
 )
 def test_nothing_to_compare(texts: list[str], labels: list[str], message: str) -> None:

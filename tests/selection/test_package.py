@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from bunrui import selection
+from tests.support.processes import run_python
 
 
 @pytest.mark.parametrize("name", ["audit", "calibrate", "compare", "tune"])
@@ -17,8 +15,7 @@ def test_a_function_is_not_hidden_by_its_module(name: str) -> None:
         f"import sys; import bunrui.selection.{name}; from bunrui.selection import {name}; "
         f"print(callable({name}), *sorted({{'sklearn', 'scipy', 'rich'}} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True"]
+    assert run_python(code).split() == ["True"]
 
 
 def test_every_name_is_there() -> None:

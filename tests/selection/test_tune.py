@@ -14,6 +14,7 @@ from bunrui.evaluation import cross_validate, folds, leave_one_out, measure
 from bunrui.models import MODELS
 from bunrui.selection import Settings, Tuning, tune
 from bunrui.selection.tune import METRICS, Merit, Trial, choose, measure_merit, standard_error
+from tests.support.examples import quick
 from tests.support.small import SMALL
 
 SEVERAL = ["a b", "c d", "a c", "a", "d"], [["x"], ["y"], ["x", "y"], ["x"], ["y"]]
@@ -258,7 +259,7 @@ def test_it_tells_what_it_tries() -> None:
         (["a", "b", "c"], ["x", "x", "x"], "all documents have the label 'x'"),
         ([], [], "there are no documents"),
         (["a"], ["x"], "all documents have the label 'x'"),
-        (["a", "b"], ["x"], "there are 2 texts and 1 labels"),
+        (["a", "b"], ["x"], "there are 2 texts and 1 label"),
     ],
 )
 def test_nothing_to_tune(texts: list[str], labels: list[str], message: str) -> None:
@@ -267,7 +268,7 @@ def test_nothing_to_tune(texts: list[str], labels: list[str], message: str) -> N
 
 
 @pytest.mark.parametrize(("texts", "labels"), [*SMALL.values(), SEVERAL], ids=[*SMALL, "several labels"])
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", quick(1, METRICS))
 def test_small_and_odd_input(texts: list[Any], labels: list[Any], metric: Any) -> None:
     found = tune(texts, labels, metric=metric)
     assert not found.is_cut_short and np.isfinite(found.value)

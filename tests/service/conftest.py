@@ -129,6 +129,20 @@ def running(path: Path, *options: str, **settings: Any) -> Iterator[Server]:
         server.client.close()
 
 
+@pytest.fixture(scope="module")
+def reused(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    yield from shared_server(tmp_path_factory.mktemp("reused"))
+
+
+@pytest.fixture
+def fresh(reused: Server, tmp_path: Path) -> Server:
+    """A service on a new file, which it has taken in: one that has run before, as it takes a second to start."""
+    os.replace(make_classifier(tmp_path / "mail.bunrui"), reused.path)
+    unchanged = reused.client.post("/v1/relabel", json={"to": "spam", "ids": ["1"]})
+    assert unchanged.json() == {"transaction": None, "changed": 0, "documents": 4}
+    return reused
+
+
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A service that writes; tests leave what it has learned as they found it."""

@@ -9,41 +9,39 @@ import httpx
 
 import bunrui
 from bunrui.service.service import Served
-from tests.service.conftest import LABELS, TEXTS, Serve, Server, make_classifier, problem
+from tests.service.conftest import LABELS, TEXTS, Server, make_classifier, problem
 
 
-def test_pages_of_the_log(serve: Serve) -> None:
-    server = serve()
+def test_pages_of_the_log(fresh: Server) -> None:
     for k in range(5):
-        server.client.post("/v1/learn", json={"texts": [f"text {k}"], "labels": ["ham"]})
-    everything = server.client.get("/v1/log").json()
+        fresh.client.post("/v1/learn", json={"texts": [f"text {k}"], "labels": ["ham"]})
+    everything = fresh.client.get("/v1/log").json()
     assert everything["next"] is None
     pages, before = [], {}
     while True:
-        page = server.client.get("/v1/log", params={"limit": 2, **before}).json()
+        page = fresh.client.get("/v1/log", params={"limit": 2, **before}).json()
         pages += page["changes"]
         if page["next"] is None:
             break
         before = {"before": page["next"]}
     assert pages == everything["changes"]
     newest = everything["changes"][0]["number"]
-    assert [change["number"] for change in _log(server, after=newest - 2)] == [newest, newest - 1]
-    assert _log(server, after=newest) == []
+    assert [change["number"] for change in _log(fresh, after=newest - 2)] == [newest, newest - 1]
+    assert _log(fresh, after=newest) == []
 
 
 def _log(server: Server, **params: int) -> list[dict[str, Any]]:
     return list(server.client.get("/v1/log", params=params).json()["changes"])
 
 
-def test_who_made_a_change(serve: Serve) -> None:
-    server = serve()
+def test_who_made_a_change(fresh: Server) -> None:
     ann = {"Bunrui-Author": "%E7%8C%AB%20Ann"}
-    server.client.post("/v1/learn", json={"texts": ["a"], "labels": ["ham"]}, headers=ann).raise_for_status()
-    server.client.post("/v1/learn", json={"texts": ["b"], "labels": ["ham"]}).raise_for_status()
-    server.client.post("/v1/undo", headers=ann).raise_for_status()
-    notes = [change["note"] for change in _log(server)[:2]]
+    fresh.client.post("/v1/learn", json={"texts": ["a"], "labels": ["ham"]}, headers=ann).raise_for_status()
+    fresh.client.post("/v1/learn", json={"texts": ["b"], "labels": ["ham"]}).raise_for_status()
+    fresh.client.post("/v1/undo", headers=ann).raise_for_status()
+    notes = [change["note"] for change in _log(fresh)[:2]]
     assert [(note.get("by"), note.get("undone_by")) for note in notes] == [(None, "猫 Ann"), ("猫 Ann", None)]
-    public = httpx.get(f"{server.url}/v1/log").json()["changes"][:2]
+    public = httpx.get(f"{fresh.url}/v1/log").json()["changes"][:2]
     assert [change["n_docs"] for change in public] == [1, 1]
     assert not any({"by", "undone_by"} & set(change["note"]) for change in public)
 
@@ -59,29 +57,28 @@ def test_a_service_has_an_author_of_its_own(tmp_path: Path) -> None:
         assert clf.author == "the service"
 
 
-def test_take_back_up_to_here(serve: Serve) -> None:
-    server = serve()
+def test_take_back_up_to_here(fresh: Server) -> None:
     for k in range(3):
-        server.client.post("/v1/learn", json={"texts": [f"text {k}", "more"], "labels": ["ham", "new"]})
-    with bunrui.open(server.path) as other:
+        fresh.client.post("/v1/learn", json={"texts": [f"text {k}", "more"], "labels": ["ham", "new"]})
+    with bunrui.open(fresh.path) as other:
         other.learn(["theirs"], ["ham"])
-    first = server.client.get("/v1/log").json()
+    first = fresh.client.get("/v1/log").json()
     assert first["joined"] == 0
-    refused = problem(server.client.post("/v1/undo", json={"to": 1, "transaction": 4}), 409, "changed-since")
+    refused = problem(fresh.client.post("/v1/undo", json={"to": 1, "transaction": 4}), 409, "changed-since")
     assert "the last one is 5, and nothing was undone" in refused["detail"]
-    done = server.client.post("/v1/undo", json={"to": 1, "transaction": 5}).json()
+    done = fresh.client.post("/v1/undo", json={"to": 1, "transaction": 5}).json()
     assert done == {"undone": "learn", "changes": 4, "changed": 7, "documents": 4}
-    assert [bool(change["undone"]) for change in _log(server)] == [True] * 4 + [False]
-    assert server.client.get("/v1/labels").json()["labels"] == [
+    assert [bool(change["undone"]) for change in _log(fresh)] == [True] * 4 + [False]
+    assert fresh.client.get("/v1/labels").json()["labels"] == [
         {"label": "ham", "documents": 2},
         {"label": "spam", "documents": 2},
     ]
-    problem(server.client.post("/v1/undo", json={"to": 1}), 409, "conflict")
-    problem(server.client.post("/v1/undo", json={"to": -1}), 422, "invalid")
-    with bunrui.open(server.path) as other:
+    problem(fresh.client.post("/v1/undo", json={"to": 1}), 409, "conflict")
+    problem(fresh.client.post("/v1/undo", json={"to": -1}), 422, "invalid")
+    with bunrui.open(fresh.path) as other:
         other.compact()
-    assert server.client.get("/v1/log").json()["joined"] == 6
-    assert "joined" in problem(server.client.post("/v1/undo", json={"to": 1}), 409, "conflict")["detail"]
+    assert fresh.client.get("/v1/log").json()["joined"] == 6
+    assert "joined" in problem(fresh.client.post("/v1/undo", json={"to": 1}), 409, "conflict")["detail"]
 
 
 def ask(server: Server, **params: Any) -> dict[str, Any]:
@@ -104,7 +101,7 @@ def test_documents(server: Server) -> None:
     (learned,) = {one["time"] for one in whole["documents"]}
     assert len(ask(server, label="spam", since=learned, change=1)["documents"]) == 2
     assert ask(server, before=learned)["documents"] == []
-    for wrong in ({"begin": "x"}, {"change": 99}, {"limit": 0}, {"limit": 201}, {"since": "soon"}):
+    for wrong in ({"begin": "x"}, {"change": 99}, {"limit": 0}, {"limit": 201}, {"since": "soon"}, {"lable": "spam"}):
         problem(server.client.get("/v1/documents", params=wrong), 422, "invalid")
     problem(server.client.get("/v1/documents", params={"limit": 2, "characters": 3_000_000}), 413, "too-large")
 

@@ -25,63 +25,76 @@ def post(server: Server, verb: str, **body: Any) -> Any:
     return server.client.post(f"/v1/{verb}", json=body)
 
 
-def test_learn_unlearn_relabel_undo(serve: Serve) -> None:
-    server = serve()
-    before = documents(server.path)
-    learned = post(server, "learn", texts=["gratis 무료", "free"], labels=["spam", "ad"], ids=["x", None])
+def test_learn_unlearn_relabel_undo(fresh: Server) -> None:
+    before = documents(fresh.path)
+    learned = post(fresh, "learn", texts=["gratis 무료", "free"], labels=["spam", "ad"], ids=["x", None])
     assert learned.json() == {"transaction": 2, "changed": 2, "documents": 6, "duplicates": 0}
-    assert documents(server.path) == [*before, ("x", ["spam"], "gratis 무료"), (None, ["ad"], "free")]
-    assert post(server, "predict", texts=["무료"], model="multinomial").json()["labels"] == ["spam"]
-    assert post(server, "relabel", to="ad", ids=["x"]).json() == {"transaction": 3, "changed": 1, "documents": 6}
-    assert post(server, "predict", texts=["무료"], model="multinomial").json()["labels"] == ["ad"]
-    assert post(server, "undo").json() == {"undone": "relabel", "changes": 1, "changed": 1, "documents": 6}
-    assert post(server, "relabel", to=["ad", "ham"], texts=["free"]).json()["changed"] == 1
-    assert post(server, "unlearn", ids=["x"]).json() == {"transaction": 5, "changed": 1, "documents": 5}
-    gone = post(server, "unlearn", texts=["free"], labels=[["ad", "ham"]])
+    assert documents(fresh.path) == [*before, ("x", ["spam"], "gratis 무료"), (None, ["ad"], "free")]
+    assert post(fresh, "predict", texts=["무료"], model="multinomial").json()["labels"] == ["spam"]
+    assert post(fresh, "relabel", to="ad", ids=["x"]).json() == {"transaction": 3, "changed": 1, "documents": 6}
+    assert post(fresh, "predict", texts=["무료"], model="multinomial").json()["labels"] == ["ad"]
+    assert post(fresh, "undo").json() == {"undone": "relabel", "changes": 1, "changed": 1, "documents": 6}
+    assert post(fresh, "relabel", to=["ad", "ham"], texts=["free"]).json()["changed"] == 1
+    assert post(fresh, "unlearn", ids=["x"]).json() == {"transaction": 5, "changed": 1, "documents": 5}
+    gone = post(fresh, "unlearn", texts=["free"], labels=[["ad", "ham"]])
     assert gone.json() == {"transaction": 6, "changed": 1, "documents": 4}
-    assert documents(server.path) == before
-    with bunrui.open(server.path, read_only=True) as clf:
+    assert documents(fresh.path) == before
+    with bunrui.open(fresh.path, read_only=True) as clf:
         digests = [document.digest for document in clf.documents()][:2]
-    assert post(server, "unlearn", digests=digests).json()["changed"] == 2
-    assert server.client.get("/v1/labels").json() == {"labels": [{"label": "ham", "documents": 2}]}
-    kinds = [change["kind"] for change in server.client.get("/v1/log").json()["changes"]]
+    assert post(fresh, "unlearn", digests=digests).json()["changed"] == 2
+    assert fresh.client.get("/v1/labels").json() == {"labels": [{"label": "ham", "documents": 2}]}
+    kinds = [change["kind"] for change in fresh.client.get("/v1/log").json()["changes"]]
     assert kinds == ["unlearn", "unlearn", "unlearn", "relabel", "relabel", "learn", "learn"]
-    with bunrui.open(server.path, read_only=True) as clf:
+    with bunrui.open(fresh.path, read_only=True) as clf:
         assert clf.check().is_right
 
 
-def test_one_label_does_not_replace_several(serve: Serve) -> None:
-    server = serve()
-    post(server, "learn", texts=["cheap oil", "oil"], labels=[["oil", "trade"], ["oil"]], ids=["two", "one"])
-    before = documents(server.path)
+def test_numbers_in_a_file_of_strings(fresh: Server) -> None:
+    """In small bodies, in large ones and in Arrow streams: 7 is "7", as on the command line."""
+    post(fresh, "learn", texts=["one"], labels=[7])
+    post(fresh, "learn", texts=["long " * 40_000], labels=[[7, 8]])
+    fresh.client.post("/v1/learn", content=stream(text=["two"], label=[True]), headers={"Content-Type": ARROW})
+    assert [labels for _, labels, _ in documents(fresh.path)[4:]] == [["7"], ["7", "8"], ["true"]]
+    assert post(fresh, "relabel", to=8, texts=["one"]).json()["changed"] == 1
+    for texts in (["one", "two"], ["one", "long " * 40_000]):
+        problem(post(fresh, "learn", texts=texts, labels=["7", 7]), 422, "invalid")
+
+
+def test_a_misspelled_parameter_is_refused(server: Server) -> None:
+    file = {"content": b"text,label\na,b\n", "headers": {"Content-Type": "application/octet-stream"}}
+    problem(server.client.post("/v1/train?name=a.csv&lable=kind", **file), 422, "invalid")
+    problem(server.client.post("/v1/learn?x=1", json={"texts": ["a"], "labels": ["x"]}), 422, "invalid")
+    problem(server.client.get("/v1/info?x=1"), 422, "invalid")
+
+
+def test_one_label_does_not_replace_several(fresh: Server) -> None:
+    post(fresh, "learn", texts=["cheap oil", "oil"], labels=[["oil", "trade"], ["oil"]], ids=["two", "one"])
+    before = documents(fresh.path)
     for which in ({"ids": ["two"]}, {"texts": ["cheap oil"]}, {"ids": ["one", "two"]}):
-        refused = problem(post(server, "relabel", to="grain", **which), 409, "several-labels")
-        assert "a document has 2 labels" in refused["detail"] and documents(server.path) == before
+        refused = problem(post(fresh, "relabel", to="grain", **which), 409, "several-labels")
+        assert "a document has 2 labels" in refused["detail"] and documents(fresh.path) == before
     # what is learned in one batch with it may get another one, and a list says what is meant
-    assert post(server, "relabel", to="grain", ids=["one"]).json()["changed"] == 1
-    assert post(server, "relabel", to=["grain"], ids=["two"]).json()["changed"] == 1
-    assert [labels for _, labels, _ in documents(server.path)[-2:]] == [["grain"], ["grain"]]
+    assert post(fresh, "relabel", to="grain", ids=["one"]).json()["changed"] == 1
+    assert post(fresh, "relabel", to=["grain"], ids=["two"]).json()["changed"] == 1
+    assert [labels for _, labels, _ in documents(fresh.path)[-2:]] == [["grain"], ["grain"]]
 
 
-def test_undo_only_what_is_meant(serve: Serve) -> None:
-    server = serve()
-    mine = post(server, "learn", texts=["mine"], labels=["x"]).json()["transaction"]
-    other = post(server, "learn", texts=["of another"], labels=["x"]).json()["transaction"]
-    before = documents(server.path)
+def test_undo_only_what_is_meant(fresh: Server) -> None:
+    mine = post(fresh, "learn", texts=["mine"], labels=["x"]).json()["transaction"]
+    other = post(fresh, "learn", texts=["of another"], labels=["x"]).json()["transaction"]
+    before = documents(fresh.path)
     for transaction in (mine, other + 1):
-        assert (
-            str(transaction) in problem(post(server, "undo", transaction=transaction), 409, "changed-since")["detail"]
-        )
+        assert str(transaction) in problem(post(fresh, "undo", transaction=transaction), 409, "changed-since")["detail"]
     for body in ({"transaction": 0}, {"transaction": str(other)}, {"number": other}):
-        problem(post(server, "undo", **body), 422, "invalid")
-    assert documents(server.path) == before
-    assert post(server, "undo", transaction=other).json()["undone"] == "learn"
-    problem(post(server, "undo", transaction=other), 409, "changed-since")
-    with bunrui.open(server.path) as clf:
+        problem(post(fresh, "undo", **body), 422, "invalid")
+    assert documents(fresh.path) == before
+    assert post(fresh, "undo", transaction=other).json()["undone"] == "learn"
+    problem(post(fresh, "undo", transaction=other), 409, "changed-since")
+    with bunrui.open(fresh.path) as clf:
         clf.learn(["of another process"], ["x"])
-    problem(post(server, "undo", transaction=mine), 409, "changed-since")
-    post(server, "undo").raise_for_status()
-    assert post(server, "undo", transaction=mine).json()["documents"] == 4
+    problem(post(fresh, "undo", transaction=mine), 409, "changed-since")
+    post(fresh, "undo").raise_for_status()
+    assert post(fresh, "undo", transaction=mine).json()["documents"] == 4
 
 
 def test_options_of_others_reach_all_models(tmp_path: Path) -> None:
@@ -97,22 +110,21 @@ def test_options_of_others_reach_all_models(tmp_path: Path) -> None:
         assert served.reading("multinomial").get_params()["alpha"] == 7.0
 
 
-def test_learn_in_arrow_and_in_a_large_body(serve: Serve) -> None:
-    server = serve()
+def test_learn_in_arrow_and_in_a_large_body(fresh: Server) -> None:
     body = stream(text=["a b", "c d"], label=[["x"], ["x", "y"]], id=["7", "8"])
-    learned = server.client.post("/v1/learn", content=body, headers={"Content-Type": ARROW})
+    learned = fresh.client.post("/v1/learn", content=body, headers={"Content-Type": ARROW})
     assert learned.json()["changed"] == 2
-    assert documents(server.path)[4:] == [("7", ["x"], "a b"), ("8", ["x", "y"], "c d")]
+    assert documents(fresh.path)[4:] == [("7", ["x"], "a b"), ("8", ["x", "y"], "c d")]
     texts = [f"{'word ' * 20}{k}" for k in range(2000)]
-    many = post(server, "learn", texts=texts, labels=[["x", "z"] for _ in texts], ids=[None, *map(str, range(1999))])
+    many = post(fresh, "learn", texts=texts, labels=[["x", "z"] for _ in texts], ids=[None, *map(str, range(1999))])
     assert many.json() == {"transaction": 3, "changed": 2000, "documents": 2006, "duplicates": 0}
-    again = post(server, "learn", texts=texts, labels=["z"] * 2000).json()
+    again = post(fresh, "learn", texts=texts, labels=["z"] * 2000).json()
     assert (again["changed"], again["duplicates"]) == (2000, 2000)
-    assert post(server, "relabel", to=["x", "w"], texts=texts).json()["changed"] == 4000
-    assert post(server, "unlearn", texts=texts, labels=[["w", "x"]] * 2000).json()["changed"] == 2000
-    assert post(server, "unlearn", ids=["7", "8"]).json()["changed"] == 2
+    assert post(fresh, "relabel", to=["x", "w"], texts=texts).json()["changed"] == 4000
+    assert post(fresh, "unlearn", texts=texts, labels=[["w", "x"]] * 2000).json()["changed"] == 2000
+    assert post(fresh, "unlearn", ids=["7", "8"]).json()["changed"] == 2
     body = stream(text=TEXTS, label=LABELS)
-    assert server.client.post("/v1/unlearn", content=body, headers={"Content-Type": ARROW}).json()["changed"] == 4
+    assert fresh.client.post("/v1/unlearn", content=body, headers={"Content-Type": ARROW}).json()["changed"] == 4
 
 
 def test_what_cannot_be_done_changes_nothing(server: Server) -> None:
@@ -131,7 +143,7 @@ def test_what_cannot_be_done_changes_nothing(server: Server) -> None:
         ("relabel", {"to": "\t", "texts": ["cheap pills now"]}),
         ("learn", {"texts": ["a"], "labels": [[]]}),
         ("learn", {"texts": ["a"], "labels": ["x\0"]}),
-        ("learn", {"texts": ["a"], "labels": [1]}),
+        ("learn", {"texts": ["a"], "labels": [1.5]}),
         ("learn", {"texts": ["a", "b"], "labels": ["x", "y"], "ids": ["1"]}),
         ("learn", {"texts": ["a"], "labels": ["x"], "ids": [7]}),
         ("unlearn", {}),
@@ -171,16 +183,15 @@ def test_a_file_that_keeps_nothing(serve: Serve, tmp_path: Path) -> None:
     assert "keeps nothing" in problem(server.client.post("/v1/evaluate"), 409, "conflict")["detail"]
 
 
-def test_what_other_processes_write(serve: Serve) -> None:
-    server = serve()
-    assert post(server, "predict", texts=["eggs"]).status_code == 200
-    with bunrui.open(server.path) as clf:
+def test_what_other_processes_write(fresh: Server) -> None:
+    assert post(fresh, "predict", texts=["eggs"]).status_code == 200
+    with bunrui.open(fresh.path) as clf:
         clf.learn(["eggs eggs", "eggs and spam"], ["food", "food"])
         clf.configure(model="multinomial", alpha=2.0)
         expected = clf.predict_proba(["eggs"]).max()
-    wait_until(lambda: post(server, "predict", texts=["eggs"]).json()["labels"] == ["food"])
-    assert post(server, "predict", texts=["eggs"]).json() == {"labels": ["food"], "probabilities": [expected]}
-    assert server.client.get("/v1/info").json()["model"] == "multinomial"
+    wait_until(lambda: post(fresh, "predict", texts=["eggs"]).json()["labels"] == ["food"])
+    assert post(fresh, "predict", texts=["eggs"]).json() == {"labels": ["food"], "probabilities": [expected]}
+    assert fresh.client.get("/v1/info").json()["model"] == "multinomial"
 
 
 @pytest.mark.slow  # the service waits 10 seconds for the other
@@ -215,23 +226,22 @@ def wait_for_readiness(server: Server, status: int) -> None:
     wait_until(lambda: server.client.get("/readyz").status_code == status)
 
 
-def test_texts_without_a_label(serve: Serve) -> None:
+def test_texts_without_a_label(fresh: Server) -> None:
     texts, labels, pool = two_topics()
-    server = serve()
-    assert post(server, "learn", texts=texts, labels=labels).json()["changed"] == 24
-    assert post(server, "unlabelled/learn", texts=pool).json() == {"transaction": 3, "changed": 160, "documents": 28}
-    known = server.client.get("/v1/info").json()["unlabelled"]
+    assert post(fresh, "learn", texts=texts, labels=labels).json()["changed"] == 24
+    assert post(fresh, "unlabelled/learn", texts=pool).json() == {"transaction": 3, "changed": 160, "documents": 28}
+    known = fresh.client.get("/v1/info").json()["unlabelled"]
     assert known["n_pool"] == 160 and known["line"] and len(known["evidence"]) == 4
-    with bunrui.open(server.path, read_only=True) as clf:
+    with bunrui.open(fresh.path, read_only=True) as clf:
         expected = clf.predict(pool).tolist()
-    assert post(server, "predict", texts=pool).json()["labels"] == expected
-    arrow = server.client.post(
+    assert post(fresh, "predict", texts=pool).json()["labels"] == expected
+    arrow = fresh.client.post(
         "/v1/unlabelled/learn", content=stream(text=["as an arrow stream"]), headers={"Content-Type": ARROW}
     )
     assert arrow.json()["changed"] == 1
-    assert post(server, "unlabelled/unlearn", texts=["as an arrow stream"]).json()["changed"] == 1
-    problem(post(server, "unlabelled/unlearn", texts=["another"]), 409, "conflict")
-    problem(post(server, "unlabelled/learn"), 422, "invalid")
-    assert post(server, "unlabelled/unlearn").json() == {"transaction": 6, "changed": 160, "documents": 28}
-    assert post(server, "undo").json()["undone"] == "unlearn"
-    assert server.client.get("/v1/info").json()["unlabelled"] == known
+    assert post(fresh, "unlabelled/unlearn", texts=["as an arrow stream"]).json()["changed"] == 1
+    problem(post(fresh, "unlabelled/unlearn", texts=["another"]), 409, "conflict")
+    problem(post(fresh, "unlabelled/learn"), 422, "invalid")
+    assert post(fresh, "unlabelled/unlearn").json() == {"transaction": 6, "changed": 160, "documents": 28}
+    assert post(fresh, "undo").json()["undone"] == "unlearn"
+    assert fresh.client.get("/v1/info").json()["unlabelled"] == known

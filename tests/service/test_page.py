@@ -152,21 +152,23 @@ def test_no_file_is_left_out_silently(browser: Browser, news: Server) -> None:
     tab.close("Drop one file")
 
 
+@pytest.mark.slow  # tests/service/test_uploads.py has the same without a browser
 def test_train_leaves_bad_rows_out_when_told_so(tab: Tab) -> None:
     tab.open("train")
     upload(tab, "mails.csv", table("csv", [*MAILS, {"date": "", "subject": "nobody knows", "folder": ""}]))
     button = tab.view.get_by_role("button", name="Learn 12 documents")
     EXPECTED(button).to_be_disabled()
-    EXPECTED(tab.view).to_contain_text("mails.csv, line 14: the label is empty")
+    EXPECTED(tab.view).to_contain_text("mails.csv, line 14: The label is missing")
     tab.view.get_by_label("Leave them out").check()
     EXPECTED(button).to_be_enabled()
 
 
+@pytest.mark.slow  # tests/service/test_page_file.py has a file with an error
 def test_a_file_that_cannot_be_read(browser: Browser, news: Server) -> None:
     tab = Tab(browser, news)
     tab.open("train")
     upload(tab, "mails.pdf", b"%PDF")
-    EXPECTED(tab.page.locator("#alert")).to_contain_text("the name 'mails.pdf' does not tell the format")
+    EXPECTED(tab.page.locator("#alert")).to_contain_text("mails.pdf: The name does not tell the format")
     tab.page.get_by_role("button", name="Close").click()
     EXPECTED(tab.page.locator("#alert")).to_be_empty()
     tab.close("422")
@@ -350,6 +352,7 @@ def test_a_file_is_predicted_as_it_is(tab: Tab) -> None:
         tab.server.client.post("/v1/undo").raise_for_status()
 
 
+@pytest.mark.slow  # tests/service/test_learn.py has the same without a browser
 def test_undo_takes_back_nothing_of_others(tab: Tab) -> None:
     """Somebody else has learned meanwhile: only the correction of this page goes."""
     before = n_documents(tab.server)
@@ -360,6 +363,7 @@ def test_undo_takes_back_nothing_of_others(tab: Tab) -> None:
     assert tab.server.client.post("/v1/unlearn", json=OTHER).json()["documents"] == before
 
 
+@pytest.mark.slow  # tests/service/test_learn.py has the same without a browser
 def test_undo_takes_back_nothing_of_who_is_quicker(tab: Tab) -> None:
     """Somebody else learns when the page has already asked to undo."""
     before = n_documents(tab.server)
@@ -550,7 +554,7 @@ def test_audit_keys_keep_their_meaning(browser: Browser, topics: Server) -> None
     page = audited(tab)
     skip_to(tab, "Labelled topic a (")
     meant = keys(tab)
-    assert list(meant) == list("123456789") and set(meant.values()) < set(TOPICS)
+    assert list(meant) == list("1234567890") and set(meant.values()) < set(TOPICS)
     skip_to(tab, "Labelled topic t (")
     assert keys(tab) == meant
     digit, label = next((digit, label) for digit, label in meant.items() if label not in ("topic t", "topic a"))
@@ -568,6 +572,7 @@ def test_audit_keys_keep_their_meaning(browser: Browser, topics: Server) -> None
     tab.close()
 
 
+@pytest.mark.slow  # tests/service/test_page_picker.py tries the field
 def test_audit_reaches_all_labels(browser: Browser, topics: Server) -> None:
     tab = Tab(browser, topics)
     before = counts(topics)
@@ -594,6 +599,7 @@ def test_audit_reaches_all_labels(browser: Browser, topics: Server) -> None:
     tab.close()
 
 
+@pytest.mark.slow  # tests/service/test_learn.py has the same without a browser
 def test_several_labels_are_not_replaced_by_one(browser: Browser, topics: Server) -> None:
     tab = Tab(browser, topics)
     before = counts(topics)
@@ -831,6 +837,7 @@ def test_texts_are_shown_as_in_python(tab: Tab) -> None:
 # --- for everybody
 
 
+@pytest.mark.slow  # in Japanese, every view is as wide in tests/service/test_page_access.py
 def test_no_view_is_wider_than_a_phone(browser: Browser, news: Server) -> None:
     tab = Tab(browser, news, viewport={"width": 360, "height": 740})
     page = tab.open()

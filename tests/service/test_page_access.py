@@ -22,6 +22,8 @@ axe = pytest.importorskip("axe_playwright_python.base", reason="axe is not insta
 TEXT = "The prime minister welcomed the team after the final and promised parliament a vote on the stadium."
 PREFIXES = {key.partition(".")[0] for key in ENGLISH}
 LABELS = ("politics", "sports", "science", "society", "world")
+ROWS = f"n,text\n1,{TEXT}\n".encode() + b"".join(b"%d,The team won match %d\n" % (k, k) for k in range(2, 7))
+LABELLED = b"text,label\n" + b"".join(b"Match %d of the season,sports\n" % k for k in range(4))
 
 
 def press(page: Page, key: str) -> None:
@@ -52,6 +54,85 @@ def predict(page: Page) -> None:
     EXPECTED(page.locator(".picker [role=option]:visible").first).to_be_visible()
 
 
+def choose(page: Page, name: str, body: bytes) -> None:
+    """Choose a file by keys; a place for files has one button."""
+    page.locator("section.view:visible .drop.large button").focus()
+    with page.expect_file_chooser() as chosen:
+        page.keyboard.press("Enter")
+    chosen.value.set_files({"name": name, "mimeType": "application/octet-stream", "buffer": body})
+    EXPECTED(page.locator(".rows:visible")).to_be_visible()
+
+
+def file(page: Page) -> None:
+    """The whole table: predicted, sorted, searched; a row that is open, with a list of labels."""
+    choose(page, "new.csv", ROWS)
+    press(page, "Enter")
+    EXPECTED(page.locator(".answers tbody tr")).to_have_count(6)
+    page.get_by_role("columnheader").last.get_by_role("button").focus()
+    page.keyboard.press("Enter")
+    EXPECTED(page.locator(".answers [aria-sort=ascending]")).to_have_count(1)
+    page.locator("h2:visible").focus()
+    enter(page, "#file-find", "minister")
+    EXPECTED(page.locator(".answers tbody tr")).to_have_count(1)
+    page.locator(".answers button.open").focus()
+    page.keyboard.press("Space")
+    EXPECTED(page.locator(".answers .detail .run").first).to_be_visible()
+    page.locator(".answers .detail .picker input").focus()
+    page.keyboard.press("ArrowDown")
+    EXPECTED(page.locator(".detail [role=option]").first).to_be_visible()
+
+
+def teach(page: Page) -> None:
+    """An answer, which is taken back."""
+    choose(page, "new.csv", ROWS)
+    press(page, "Enter")
+    text = page.locator(".card .text:visible")
+    EXPECTED(text).to_be_visible()
+    before = str(text.text_content())
+    page.keyboard.press("1")
+    EXPECTED(text).not_to_have_text(before)
+    page.keyboard.press("u")
+    EXPECTED(text).to_have_text(before)
+    EXPECTED(page.locator("aside:visible p button")).to_be_visible()
+
+
+def train(page: Page) -> None:
+    """Documents are learned and taken back; then others are looked into, with bad rows."""
+    choose(page, "new.csv", LABELLED)
+    press(page, "Enter")
+    EXPECTED(page.locator(".outcome:visible button")).to_be_enabled()
+    EXPECTED(page.locator(".view:visible .figures")).to_be_visible()
+    page.locator(".outcome:visible button").focus()
+    page.keyboard.press("Enter")
+    EXPECTED(page.locator(".outcome:visible button")).to_have_count(0)
+    choose(page, "new.csv", LABELLED + b"no label\n")
+    page.locator("#skip").focus()
+    page.keyboard.press("Space")
+    EXPECTED(page.locator(".inspected:visible button.primary")).to_be_enabled()
+
+
+def history(page: Page) -> None:
+    """The documents behind a change, the question before it is taken back, and a search with a choice."""
+    first = page.locator(".changes > li", has=page.locator("button.quiet:not(.back)")).last
+    first.locator("button").first.focus()
+    page.keyboard.press("Enter")
+    EXPECTED(first.locator(".behind li").first).to_be_visible()
+    page.locator("h2:visible").focus()
+    enter(page, "#wanted", "minister")
+    page.keyboard.press("Enter")
+    found = page.locator(".find ~ .documents > li")
+    EXPECTED(found.first).to_contain_text("minister")
+    found.first.get_by_role("checkbox").focus()
+    page.keyboard.press("Space")
+    EXPECTED(page.locator(".acting")).to_be_visible()
+    page.locator(".acting button").last.focus()
+    page.keyboard.press("Enter")
+    EXPECTED(page.locator(".acting")).to_be_hidden()
+    found.first.get_by_role("checkbox").focus()
+    page.keyboard.press("Space")
+    EXPECTED(page.locator(".acting")).to_be_visible()
+
+
 def words(page: Page) -> None:
     enter(page, "section.view:visible input:focus", "minister")
     page.keyboard.press("Enter")
@@ -80,6 +161,10 @@ def audit(page: Page) -> None:
 
 WORK: dict[str, Callable[[Page], None]] = {
     "predict": predict,
+    "file": file,
+    "teach": teach,
+    "train": train,
+    "history": history,
     "words": words,
     "evaluate": evaluate,
     "compare": compare,
@@ -105,9 +190,11 @@ def watched(browser: Browser, news: Server) -> Iterator[Callable[..., Tab]]:
     def call(width: int, scheme: str) -> Tab:
         viewport = {"width": width, "height": 800}
         opened.append(Tab(browser, news, viewport=viewport, color_scheme=scheme, reduced_motion="reduce"))
+        opened[-1].page.on("filechooser", lambda _: None)  # from now on: to begin to listen takes the browser a moment
         return opened[-1]
 
     yield call
+    news.client.request("DELETE", "/v1/teach")
     for tab in opened:
         tab.close()
 
@@ -141,8 +228,7 @@ def test_every_view(watched: Any, width: int, scheme: str, languages: list[str])
     faults: dict[str, Any] = {}
     for view in page.locator("nav a").evaluate_all("all => all.map((a) => a.dataset.view)"):
         tab.go(view)
-        if view in WORK:
-            WORK[view](page)
+        WORK[view](page)
         for language in languages:
             page.select_option("#language", language)
             EXPECTED(page.locator(f"#{view}-title")).to_have_text(STRINGS[language][f"{view}.title"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 
 from bunrui.data import read
 from tests.service.conftest import Server
+from tests.service.test_page_files import STRINGS
+from tests.support.examples import quick
 from tests.support.tab import EXPECTED, Tab, upload
 
 Browser = Any
@@ -146,7 +149,7 @@ def test_how_a_file_is_read_can_be_changed(browser: Browser, news: Server) -> No
     EXPECTED(tab.view.locator(".rows thead th")).to_have_text(["1", "2"])
     EXPECTED(tab.view.locator(".rows tbody tr")).to_have_count(3)
     tab.page.select_option("#file-encoding", "euc-jp")
-    EXPECTED(tab.page.locator("#alert")).to_contain_text("new.csv, line 2: some bytes are not valid euc-jp")
+    EXPECTED(tab.page.locator("#alert")).to_contain_text("new.csv, line 2: Some of it cannot be read in this encoding")
     tab.page.select_option("#file-encoding", "auto")
     EXPECTED(tab.view.locator(".rows tbody")).to_contain_text("今日は良い天気です。")
     EXPECTED(tab.page.locator("#alert")).to_be_empty()
@@ -160,11 +163,38 @@ def test_errors_come_with_a_button(browser: Browser, news: Server) -> None:
     upload(tab, "new.csv", b"n,said\n1,a good text\n2\n3,another good text\n")
     tab.view.get_by_role("button", name="すべての文章を分類").click()
     alert = tab.page.locator("#alert")
-    EXPECTED(alert).to_contain_text("line 3: 2 columns expected")
+    EXPECTED(alert).to_contain_text("new.csv の 3 行目：列の数が最初の行と違います")
     alert.get_by_role("button", name="読めない行を除く").click()
     EXPECTED(tab.view).to_contain_text("2 件を分類しました。")
     EXPECTED(alert).to_be_empty()
     tab.close()
+
+
+BROKEN = {
+    "a.csv": b"",
+    "a.xls": b"\xd0\xcf\x11\xe0",
+    "a.pdf": b"%PDF-1.4",
+    "a.parquet": b"PAR1",
+    "a.xlsx": b"no archive",
+    "a.csv.gz": b"not packed",
+    "a.json": b'[{"text": "a"}]',
+}
+
+
+@pytest.mark.parametrize("locale", ["en-US", "ja-JP", "zh-CN", "ko-KR"])
+def test_files_that_cannot_be_used(browser: Browser, news: Server, locale: str) -> None:
+    """The page says so in its language: besides the names of files and formats, no word is of another."""
+    tab = Tab(browser, news, locale=locale)
+    tab.open("file")
+    for name, body in BROKEN.items():
+        upload(tab, name, body)
+        EXPECTED(tab.page.locator("#alert strong")).to_have_text(STRINGS[locale[:2]]["problem.file"])
+        said = tab.page.locator("#alert div").inner_text()
+        assert name in said
+        if locale != "en-US":
+            assert not re.search("[a-z]{2}", re.sub(rf"{re.escape(name)}|\.xlsx", "", said)), said
+        tab.page.locator("#alert button").last.click()
+    tab.close("422")
 
 
 def test_one_label_for_a_mailbox_and_numbers_that_are_labels(tab: Tab) -> None:
@@ -198,7 +228,7 @@ def test_without_the_token_files_are_predicted_and_not_corrected(browser: Browse
     tab.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", quick(1, ["dark", "light"]))
 def test_it_fits_a_narrow_screen(browser: Browser, news: Server, scheme: str) -> None:
     tab = Tab(browser, news, viewport={"width": 390, "height": 800}, color_scheme=scheme)
     page = tab.open("file")

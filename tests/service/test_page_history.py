@@ -10,6 +10,7 @@ import pytest
 
 import bunrui
 from tests.service.conftest import Server, running
+from tests.support.examples import quick, quick_rows
 from tests.support.tab import EXPECTED, Browser, Tab, last_change, n_documents
 
 TEXTS = [f"{word} number {k}" for k in range(15) for word in ("pills", "noon")]
@@ -235,7 +236,10 @@ def test_without_the_token(browser: Browser, past: Server) -> None:
     tab.close()
 
 
-@pytest.mark.parametrize(("locale", "width", "scheme"), LANGUAGES)
+@pytest.mark.parametrize(
+    ("locale", "width", "scheme"),
+    quick_rows(2, LANGUAGES),
+)
 def test_languages_widths_and_colours(browser: Browser, past: Server, locale: str, width: int, scheme: str) -> None:
     tab = Tab(browser, past, locale=locale, viewport={"width": width, "height": 800}, color_scheme=scheme)
     page = tab.open("history")
@@ -266,7 +270,7 @@ def test_older_changes_come_page_by_page(tab: Tab) -> None:
     EXPECTED(change(tab, 1)).to_be_visible()
 
 
-@pytest.mark.parametrize("locale", ["ja-JP", "zh-CN", "ko-KR"])
+@pytest.mark.parametrize("locale", quick(1, ["ja-JP", "zh-CN", "ko-KR"]))
 def test_problems_are_said_in_the_language_of_the_page(browser: Browser, past: Server, locale: str) -> None:
     learn(past, "gone soon")
     tab = Tab(browser, past, locale=locale)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import bunrui
 from tests.service.conftest import Server, running
+from tests.support.examples import quick
 from tests.support.pools import two_topics
 from tests.support.tab import EXPECTED, Tab, last_change, n_documents, upload
 from tests.support.waiting import wait_until
@@ -104,6 +106,7 @@ def test_undo_and_skip_by_key(teaching: Tab, own: Server) -> None:
     assert learned(own) == {first: ["ham"]} and skipped != first
 
 
+@pytest.mark.slow  # tests/service/test_teach.py has the same without a browser
 def test_undo_leaves_the_answers_of_others(teaching: Tab, own: Server) -> None:
     """Somebody was quicker with the second document: one's last answer is the first."""
     begin(teaching, "spam, ham")
@@ -118,6 +121,7 @@ def test_undo_leaves_the_answers_of_others(teaching: Tab, own: Server) -> None:
     assert learned(own) == {second: ["ham"]}
 
 
+@pytest.mark.slow  # tests/service/test_page_picker.py tries the field
 def test_labels_are_found_as_one_goes(teaching: Tab, own: Server) -> None:
     """Without names: a new label is asked for in so many words, and has a key from then on."""
     begin(teaching, "")
@@ -157,6 +161,7 @@ def test_a_label_that_is_a_digit_has_that_key(teaching: Tab, own: Server) -> Non
     assert learned(own) == answers
 
 
+@pytest.mark.slow  # strings that are digits have theirs above
 def test_integer_labels_have_their_digits(teaching: Tab, own: Server) -> None:
     own.client.post("/v1/learn", json={"texts": ["pills", "noon", "late"], "labels": [1, 0, 12]})
     begin(teaching, "")
@@ -180,6 +185,7 @@ def test_several_labels(teaching: Tab, own: Server) -> None:
     assert learned(own) == {text: ["spam", "urgent"]}
 
 
+@pytest.mark.slow  # tests/service/test_teach.py has the same without a browser
 def test_nothing_is_lost_when_the_tab_closes(browser: Any, teaching: Tab, own: Server) -> None:
     begin(teaching, "spam, ham")
     known = {press(teaching, "1"), press(teaching, "2")}
@@ -207,6 +213,7 @@ def test_an_answer_that_cannot_be_sent_is_asked_again(teaching: Tab, own: Server
     teaching.faults = [fault for fault in teaching.faults if "ERR_FAILED" not in fault]
 
 
+@pytest.mark.slow  # tests/service/test_teach.py has the same without a browser
 def test_the_end_and_other_documents(teaching: Tab, own: Server) -> None:
     own.client.post("/v1/learn", json={"texts": TEXTS[:58], "labels": [label_of(text) for text in TEXTS[:58]]})
     begin(teaching, "spam, ham")
@@ -223,6 +230,7 @@ def test_the_end_and_other_documents(teaching: Tab, own: Server) -> None:
     EXPECTED(teaching.view.locator(".drop")).to_be_visible()
 
 
+@pytest.mark.slow  # tests/service/test_teach.py has the same without a browser
 def test_a_switch_for_documents_without_an_answer(teaching: Tab, own: Server) -> None:
     texts, labels, pool = two_topics()
     own.client.post("/v1/learn", json={"texts": texts, "labels": labels})
@@ -252,6 +260,65 @@ def test_documents_that_were_predicted_can_be_taught(teaching: Tab, own: Server)
     assert learned(own)[text] == ["spam"], "the labels of the file have keys, too"
 
 
+def test_a_spreadsheet_is_labelled_from_nothing(teaching: Tab, own: Server) -> None:
+    """Whoever begins with a file and no classifier is led to teach it, and back."""
+    teaching.go("file")
+    EXPECTED(teaching.page.locator("#notice a")).to_have_text(["Teach", "Train"])
+    upload(teaching, "mails.csv", CSV + b"\n" + TEXTS[0].encode())
+    EXPECTED(teaching.view.get_by_role("button", name="Predict all texts")).to_be_hidden()
+    teaching.view.get_by_role("button", name="Teach with these documents").press("Enter")
+    EXPECTED(teaching.view).to_contain_text("Documents left: 60. · copies of others, asked once: 1")
+    for _ in range(8):
+        name = label_of(str(text_of(teaching).text_content()))
+        teaching.page.keyboard.press("n")
+        press_all(teaching, name)
+    wait_for(own, 8)
+    EXPECTED(teaching.page.locator("#notice")).to_be_hidden()
+    teaching.view.get_by_role("button", name="Label all rows of mails.csv").press("Enter")
+    EXPECTED(teaching.page.locator("#file-title")).to_be_visible()
+    EXPECTED(teaching.view).to_contain_text("61 texts predicted.")
+    EXPECTED(teaching.view.get_by_role("button", name="Predict all texts")).to_be_visible()
+    with teaching.page.expect_download() as download:
+        teaching.view.get_by_role("link", name="csv").press("Enter")
+    rows = Path(download.value.path()).read_text(encoding="utf-8-sig").splitlines()
+    assert rows[0] == '"text","label","probability"' and len(rows) == 62
+
+
+def press_all(tab: Tab, label: str) -> None:
+    """Enter a label, new or known, into the field that has the focus."""
+    before = str(text_of(tab).text_content())
+    tab.page.keyboard.insert_text(label)
+    field = tab.view.locator(".picker input")
+    while field.get_attribute("aria-activedescendant") is None:
+        tab.page.keyboard.press("Enter")
+    tab.page.keyboard.press("Enter")
+    EXPECTED(text_of(tab)).not_to_have_text(before)
+
+
+def test_the_likely_label_has_a_key(teaching: Tab, own: Server) -> None:
+    """Also where labels outnumber the keys."""
+    names = [f"label {k:02}" for k in range(12)]
+    own.client.post("/v1/learn", json={"texts": [f"word{k} thing{k}" for k in range(12)], "labels": names})
+    begin(teaching, "", "\n".join(["text", *(f"word11 thing11 {k}" for k in range(4))]).encode())
+    EXPECTED(teaching.view.locator(".chip.guess")).to_have_text("y label 11")
+    text = press(teaching, "y")
+    wait_for(own, 13)
+    assert learned(own)[text] == ["label 11"]
+
+
+def test_label_sets_are_the_rule_where_documents_have_them(teaching: Tab, own: Server) -> None:
+    own.client.post("/v1/learn", json={"texts": ["pills", "noon"], "labels": [["spam", "urgent"], ["ham"]]})
+    teaching.page.reload()
+    begin(teaching, "")
+    EXPECTED(teaching.page.locator("#teach-several")).to_be_checked()
+    shown = str(text_of(teaching).text_content())
+    teaching.page.keyboard.press("1")
+    teaching.view.get_by_role("button", name="Skip").press("Enter")  # and does not learn what is chosen
+    EXPECTED(text_of(teaching)).not_to_have_text(shown)
+    EXPECTED(teaching.view).to_contain_text("Answers: 0.")
+    assert n_documents(own) == 2
+
+
 def test_without_a_token_there_is_nothing_to_see(browser: Any, own: Server) -> None:
     tab = Tab(browser, own)
     tab.open("teach", token=None)
@@ -260,7 +327,7 @@ def test_without_a_token_there_is_nothing_to_see(browser: Any, own: Server) -> N
     tab.close()
 
 
-@pytest.mark.parametrize("language", ["ja", "zh", "ko"])
+@pytest.mark.parametrize("language", quick(1, ["ko", "zh", "ja"]))
 def test_every_language_on_a_small_screen(browser: Any, own: Server, language: str) -> None:
     forget_all(own)
     body = {"name": "mails.csv", "labels": '["spam", "ham"]'}

@@ -24,6 +24,7 @@ from bunrui.service.jobs import Job
 from bunrui.service.predictions import Answers
 from bunrui.service.spool import Files
 from tests.service.conftest import Serve, Server, finished, problem, running, shared_server
+from tests.support.examples import quick, quick_rows
 from tests.support.waiting import PATIENCE, wait_until
 
 BYTES = {"Content-Type": "application/octet-stream"}
@@ -160,10 +161,18 @@ def test_rows_without_text_get_no_label(own: Server, several: Server) -> None:
 
 @pytest.mark.parametrize(
     ("name", "write"),
-    [("a.csv", as_csv), ("a.tsv", lambda rows: as_csv(rows, delimiter="\t")), ("a.xlsx", as_xlsx),
-     ("a.jsonl", as_jsonl), ("a.parquet", as_parquet)],
+    quick_rows(
+        2,
+        [
+            ("a.csv", as_csv),
+            ("a.xlsx", as_xlsx),
+            ("a.tsv", lambda rows: as_csv(rows, delimiter="\t")),
+            ("a.jsonl", as_jsonl),
+            ("a.parquet", as_parquet),
+        ],
+    ),
     ids=lambda value: value if isinstance(value, str) else "",
-)  # fmt: skip
+)
 def test_every_format_comes_back_with_all_columns(own: Server, name: str, write: Any) -> None:
     job = predict(own, name, write(ROWS), text="said")
     assert job["state"] == "done", job
@@ -260,7 +269,7 @@ def test_a_row_gets_another_label(own: Server) -> None:
     own.client.post(f"/v1/predictions/{job['id']}", json={"row": 4}).raise_for_status()
     assert page(own, job) == before
     problem(own.client.post(f"/v1/predictions/{job['id']}", json={"row": 5, "labels": ["x"]}), 404, "not-found")
-    for labels in ([], ["a", "b"], [5], [True]):
+    for labels in ([], ["a", "b"], [1.5], [None]):
         problem(own.client.post(f"/v1/predictions/{job['id']}", json={"row": 4, "labels": labels}), 422, "invalid")
 
 
@@ -356,9 +365,16 @@ def test_a_problem_says_which_encoding_to_try(own: Server) -> None:
 
 @pytest.mark.parametrize(
     ("name", "body", "kind"),
-    [("a.csv", b"text\n", "invalid"), ("a.csv", b"", "invalid"), ("a.xlsx", b"PK\x03\x04", "invalid"),
-     ("a.parquet", b"PAR1", "invalid")],
-)  # fmt: skip
+    quick_rows(
+        2,
+        [
+            ("a.csv", b"text\n", "invalid"),
+            ("a.csv", b"", "invalid"),
+            ("a.xlsx", b"PK\x03\x04", "invalid"),
+            ("a.parquet", b"PAR1", "invalid"),
+        ],
+    ),
+)
 def test_files_without_documents(own: Server, name: str, body: bytes, kind: str) -> None:
     job = predict(own, name, body)
     assert (job["state"], job["problem"]["type"]) == ("failed", f"urn:bunrui:problem:{kind}")
@@ -467,7 +483,7 @@ def test_looking_into_files_that_were_sent(own: Server) -> None:
     assert (given["labels"], given["label"]) == ({"spam": 5}, None)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp932", "euc-jp"])
+@pytest.mark.parametrize("encoding", quick(2, ["utf-8-sig", "cp932", "utf-8", "utf-16", "euc-jp"]))
 def test_encodings_are_found_out(own: Server, encoding: str) -> None:
     rows = [{"本文": "今日は良い天気です。無料の薬があります。", "ラベル": "天気"}] * 3
     found = own.client.get(f"/v1/files/{send(own, 'a.csv', as_csv(rows, encoding))}").json()

@@ -21,25 +21,25 @@ from bunrui.service.processes import Died, run_apart, study_apart
 Send = Callable[[Any], None]
 
 
-def send_all(send: Send, body: bytes, *values: Any) -> None:
+def send_all(send: Send, *values: Any) -> None:
     for value in values:
         send(value)
-    send(pa.record_batch({"text": ["a", body.decode()], "label": [["x"], ["x", "y"]]}))
+    send(pa.record_batch({"text": ["a", "本"], "label": [["x"], ["x", "y"]]}))
 
 
-def crash(send: Send, body: bytes) -> None:
+def crash(send: Send) -> None:
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
-def fail(send: Send, body: bytes, kind: str, *args: Any) -> None:
+def fail(send: Send, kind: str, *args: Any) -> None:
     raise {"data": DataError, "problem": Problem, "zero": ZeroDivisionError}[kind](*args)
 
 
-def take(send: Send, body: bytes, n_bytes: int) -> None:
+def take(send: Send, n_bytes: int) -> None:
     send(len(np.ones(n_bytes, np.uint8)))
 
 
-def never_end(send: Send, body: bytes, pid: str) -> None:
+def never_end(send: Send, pid: str) -> None:
     Path(pid).write_text(str(os.getpid()))
     send("running")
     time.sleep(1e6)
@@ -62,7 +62,7 @@ def is_gone(pid: int) -> bool:
 
 
 def test_what_is_sent_comes() -> None:
-    found = list(run_apart(Job("x", None), send_all, {"a": [1, None]}, "語", body="本".encode()))
+    found = list(run_apart(Job("x", None), send_all, {"a": [1, None]}, "語"))
     assert found[:2] == [{"a": [1, None]}, "語"]
     assert found[2].to_pylist() == [{"text": "a", "label": ["x"]}, {"text": "本", "label": ["x", "y"]}]
 

@@ -14,7 +14,7 @@ from bunrui import TextClassifier
 from bunrui.data import read
 from bunrui.evaluation import leave_one_out
 from bunrui.selection import audit
-from tests.service.conftest import Serve, Server, _start, finished, make_classifier, problem
+from tests.service.conftest import Serve, Server, finished, make_classifier, problem, running
 
 MODEL = "binary-complement"  # without a calibration
 
@@ -29,11 +29,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("studying")
     with bunrui.create(folder / "news.bunrui", MODEL) as clf:
         clf.learn(TEXTS, LABELS)
-    server = _start(folder / "news.bunrui", folder / "log")
-    yield server
-    server.process.kill()
-    server.process.wait()
-    server.client.close()
+    yield from running(folder / "news.bunrui")
 
 
 def result(server: Server, path: str, **options: Any) -> dict[str, Any]:

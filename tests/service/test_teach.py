@@ -13,6 +13,7 @@ import pytest
 
 import bunrui
 from tests.service.conftest import TOKEN, Serve, Server, finished, problem, running
+from tests.support.examples import quick_rows
 
 WORDS = {"spam": "pills money cheap win free offer", "ham": "noon lunch meeting late team report"}
 BYTES = {"Content-Type": "application/octet-stream"}
@@ -42,8 +43,8 @@ def ask(server: Server, client: str = "a", n: int = 1, **more: Any) -> list[dict
 
 
 def reply(server: Server, question: dict[str, Any], labels: list[str] | None, **headers: str) -> dict[str, Any]:
-    json = {"digest": question["digest"], "labels": labels}
-    found = server.client.post("/v1/teach/answer", json=json, headers=headers)
+    body = {"digest": question["digest"], "labels": labels}
+    found = server.client.post("/v1/teach/answer", json=body, headers=headers)
     assert found.status_code == 200, found.text
     return dict(found.json())
 
@@ -71,10 +72,11 @@ def empty(own: Server) -> Server:
 
 
 def test_documents_are_taken_and_let_go(empty: Server) -> None:
-    nothing = {"name": "", "documents": 0, "answers": 0, "left": 0, "skipped": 0, "blank": 0, "labels": []}
+    counts = dict.fromkeys(("documents", "answers", "left", "skipped", "copies", "blank"), 0)
+    nothing = {"name": "", **counts, "labels": []}
     assert empty.client.get("/v1/teach").json() == nothing
     job = begin(empty, [*mails(20), mails(20)[0], '" "', '""'])
-    state = {"name": "mails.csv", "documents": 20, "answers": 0, "left": 20, "skipped": 0, "blank": 2}
+    state = {"name": "mails.csv", **counts, "documents": 20, "left": 20, "copies": 1, "blank": 2}
     assert job["result"] == state | {"labels": ["spam", "ham"]} == empty.client.get("/v1/teach").json()
     assert Path(f"{empty.path}.pool").exists()
     assert empty.client.request("DELETE", "/v1/teach").json() == nothing
@@ -252,13 +254,16 @@ def test_a_service_that_starts_again_goes_on(serve: Serve, tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("body", "options", "message"),
-    [
-        (b"", {}, "the file is empty"),
-        (b"text\n", {}, "no texts to show"),
-        (b"a,b\n1,2\n", {}, "text"),
-        (b"text\na\n", {"labels": "spam"}, "JSON list"),
-        (b"text\na\n", {"labels": '["spam", 1]'}, "JSON list"),
-    ],
+    quick_rows(
+        2,
+        [
+            (b"", {}, "the file is empty"),
+            (b"text\na\n", {"labels": "spam"}, "JSON list"),
+            (b"text\n", {}, "no texts to show"),
+            (b"a,b\n1,2\n", {}, "text"),
+            (b"text\na\n", {"labels": '["spam", 1]'}, "JSON list"),
+        ],
+    ),
 )
 def test_bad_documents_leave_the_others(empty: Server, body: bytes, options: dict[str, str], message: str) -> None:
     begin(empty, mails(5))
@@ -270,6 +275,33 @@ def test_bad_documents_leave_the_others(empty: Server, body: bytes, options: dic
     else:
         assert message in problem(started, 422, "invalid")["detail"]
     assert empty.client.get("/v1/teach").json()["documents"] == 5
+
+
+def test_names_of_another_type_are_refused(empty: Server) -> None:
+    empty.client.post("/v1/learn", json={"texts": ["pills", "noon"], "labels": [1, 0]})
+    params = {"name": "mails.csv", "labels": '["spam"]'}
+    found = problem(empty.client.post("/v1/teach", params=params, content=b"text\na\n", headers=BYTES), 422, "invalid")
+    assert found["cause"] == "label-type" and "the label 'spam' is no integer" in found["detail"]
+
+
+def test_labels_keep_their_order(empty: Server) -> None:
+    """Keys go by it, also in a tab that is loaded again."""
+    empty.client.post("/v1/learn", json={"texts": ["a", "b", "c"], "labels": ["ham", "news", "spam"]})
+    begin(empty, mails(5), labels="[]")
+    for labels in (["spam"], ["new one"], ["ham"]):
+        reply(empty, ask(empty)[0], labels)
+    assert empty.client.get("/v1/teach").json()["labels"] == ["ham", "news", "spam", "new one"]
+
+
+def test_documents_that_cannot_be_kept(empty: Server) -> None:
+    """What has the name of the pool is no file that could be replaced."""
+    pool = Path(f"{empty.path}.pool")
+    (pool / "in the way").mkdir(parents=True)
+    try:
+        assert begin(empty, mails(3))["problem"]["cause"] == "pool-unwritable"
+    finally:
+        (pool / "in the way").rmdir()
+        pool.rmdir()
 
 
 def test_strangers_see_nothing(empty: Server) -> None:

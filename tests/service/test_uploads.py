@@ -22,6 +22,7 @@ import bunrui
 from bunrui.service.errors import Problem
 from bunrui.service.uploads import Upload
 from tests.service.conftest import TOKEN, Serve, Server, finished, problem, shared_server
+from tests.support.examples import quick_rows
 from tests.support.waiting import PATIENCE, wait_until
 
 BYTES = {"Content-Type": "application/octet-stream"}
@@ -67,6 +68,7 @@ def test_columns_are_guessed(own: Server) -> None:
         "n_labels": 2,
         "skipped": 0,
         "problems": [],
+        "causes": [],
     }
 
 
@@ -79,27 +81,37 @@ def test_a_column_of_labels_is_found_by_those_that_are_known(own: Server) -> Non
 
 @pytest.mark.parametrize(
     ("name", "body", "columns", "text", "label", "labels"),
-    [
-        ("a.jsonl", JSONL, ["text", "labels"], "text", "labels", {"spam": 1, "ad": 1, "ham": 1}),
-        (
-            "a.jsonl.gz",
-            gzip.compress(JSONL, mtime=0),
-            ["text", "labels"],
-            "text",
-            "labels",
-            {"spam": 1, "ad": 1, "ham": 1},
-        ),
-        ("a.tsv", b"n\tBody\tTopic\n1\tab c\tx\n2\td\ty\n", ["n", "Body", "Topic"], "Body", "Topic", {"x": 1, "y": 1}),
-        (
-            "a.parquet",
-            parquet(id=[1, 2, 3], said=["hello you", "yes", "bye"], kind=["x", "x", "y"]),
-            ["id", "said", "kind"],
-            "said",
-            "kind",
-            {"x": 2, "y": 1},
-        ),
-        ("a.txt", b"__label__x hello you\n__label__y bye\n", [], None, None, {"x": 1, "y": 1}),
-    ],
+    quick_rows(
+        2,
+        [
+            ("a.jsonl", JSONL, ["text", "labels"], "text", "labels", {"spam": 1, "ad": 1, "ham": 1}),
+            (
+                "a.jsonl.gz",
+                gzip.compress(JSONL, mtime=0),
+                ["text", "labels"],
+                "text",
+                "labels",
+                {"spam": 1, "ad": 1, "ham": 1},
+            ),
+            (
+                "a.tsv",
+                b"n\tBody\tTopic\n1\tab c\tx\n2\td\ty\n",
+                ["n", "Body", "Topic"],
+                "Body",
+                "Topic",
+                {"x": 1, "y": 1},
+            ),
+            (
+                "a.parquet",
+                parquet(id=[1, 2, 3], said=["hello you", "yes", "bye"], kind=["x", "x", "y"]),
+                ["id", "said", "kind"],
+                "said",
+                "kind",
+                {"x": 2, "y": 1},
+            ),
+            ("a.txt", b"__label__x hello you\n__label__y bye\n", [], None, None, {"x": 1, "y": 1}),
+        ],
+    ),
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_formats(own: Server, name: str, body: bytes, columns: Any, text: Any, label: Any, labels: Any) -> None:
@@ -132,15 +144,18 @@ TITLES = [{"topic": f"what nobody has ever said about {k}", "body": f"a text of 
 
 @pytest.mark.parametrize(
     ("rows", "label"),
-    [
-        ([{"text": "lunch"}, {"text": "noon"}], None),
-        ([{"title": "lunch", "text": "at noon"}, {"title": "win", "text": "a lot of money"}], None),
-        (SORTED, "kind"),
-        ([row | {"lang": "en"} for row in SORTED], None),
-        (TITLES, None),
-        ([row | {"topic": "ab"[k % 2]} for k, row in enumerate(TITLES)], "topic"),
-        ([row | {"class": row["topic"], "x": "ab"[k % 2]} for k, row in enumerate(TITLES)], "x"),
-    ],
+    quick_rows(
+        3,
+        [
+            ([{"text": "lunch"}, {"text": "noon"}], None),
+            ([{"title": "lunch", "text": "at noon"}, {"title": "win", "text": "a lot of money"}], None),
+            (SORTED, "kind"),
+            ([row | {"lang": "en"} for row in SORTED], None),
+            (TITLES, None),
+            ([row | {"topic": "ab"[k % 2]} for k, row in enumerate(TITLES)], "topic"),
+            ([row | {"class": row["topic"], "x": "ab"[k % 2]} for k, row in enumerate(TITLES)], "x"),
+        ],
+    ),
     ids=["one column", "two texts", "sorted", "two of one value", "sentences", "usual", "usual, but sentences"],
 )
 def test_texts_are_not_taken_for_labels(own: Server, rows: list[dict[str, Any]], label: str | None) -> None:
@@ -155,6 +170,45 @@ def test_columns_that_are_given(own: Server) -> None:
     found = inspect(own, "mails.csv", CSV, text="folder", label="subject").json()
     assert (found["text"], found["label"], found["n_labels"]) == ("folder", "subject", 3)
     assert "there is no column 'body'" in problem(inspect(own, "mails.csv", CSV, text="body"), 422, "invalid")["detail"]
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "cause"),
+    quick_rows(
+        5,
+        [
+            ("a.pdf", b"%PDF", "unknown-format"),
+            ("a.xls", b"x", "old-spreadsheet"),
+            ("a.csv", b"text,label\nlunch,\n", "empty-label"),
+            ("a.jsonl", b"lunch\n", "json"),
+            ("a.parquet", parquet(text=[1.5], label=["ham"]), "column-kind"),
+            ("a.xlsx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "old-spreadsheet"),
+            ("a.xlsx", b"no archive", "damaged-file"),
+            ("a.parquet", b"no table", "damaged-file"),
+            ("a.csv.gz", b"not packed", "damaged-file"),
+            ("a.mbox", b"no mail", "damaged-file"),
+            ("a.csv", b"", "no-rows"),
+            ("a.csv", b'text,label\n"open,ham\n', "quotes"),
+            ("a.csv", b"text,label\nlunch\n", "row-width"),
+            ("a.csv", b"text,label\nlunch," + b"x" * 2000, "long-label"),
+            ("a.csv", b"subject,folder\nlunch,ham\n", "no-column"),
+            ("a.csv", b"text,text,label\na,b,ham\n", "column-twice"),
+            ("a.jsonl", b'[{"text": "a", "label": "b"}]', "json-array"),
+            ("a.jsonl", b'{"text": null, "label": "ham"}\n', "empty-text"),
+        ],
+    ),
+)
+def test_a_problem_names_its_cause(own: Server, name: str, body: bytes, cause: str) -> None:
+    """So that the page says it in its own language."""
+    asked = own.client.post("/v1/train", params={"name": name}, content=body, headers=BYTES)
+    told = asked.json() if asked.status_code == 422 else finished(own, asked)["problem"]
+    assert told["cause"] == cause
+
+
+def test_a_single_column_of_words_loses_none(own: Server) -> None:
+    words = inspect(own, "words.csv", b"good\nbad\nterrible\n").json()
+    assert (words["header"], [row["1"] for row in words["rows"]]) == (False, ["good", "bad", "terrible"])
+    assert inspect(own, "words.csv", b"review\nbad\nterrible\n").json()["columns"] == ["review"]
 
 
 def test_encodings(own: Server) -> None:
@@ -173,6 +227,8 @@ def test_rows_that_cannot_be_read(own: Server) -> None:
     found = inspect(own, "mails.csv", CSV + b"nobody knows,\n").json()
     why = "mails.csv, line 5: the label is empty: give it a name, or leave the row out"
     assert (found["documents"], found["skipped"], found["problems"]) == (3, 1, [why])
+    fields = {"cause": "empty-label", "file": "mails.csv", "line": 5, "suggests": {"skip_bad": True}}
+    assert found["causes"] == [fields]
     job = train(own, "mails.csv", CSV + b"nobody knows,\n", text="subject", label="folder")
     assert (job["state"], job["problem"]["detail"]) == ("failed", why)
     job = train(own, "mails.csv", CSV + b"nobody knows,\n", text="subject", label="folder", skip_bad="true")
@@ -182,14 +238,17 @@ def test_rows_that_cannot_be_read(own: Server) -> None:
 
 @pytest.mark.parametrize(
     ("name", "body", "why"),
-    [
-        ("mails.pdf", b"%PDF", "does not tell the format"),
-        ("mails.csv", b"", "is empty"),
-        ("mails.parquet", b"PAR1", "cannot be read as Parquet"),
-        ("mails.jsonl", b"[1]", "is a JSON array"),
-        ("mails.jsonl", b"{", "this is not JSON"),
-        ("mails.csv.gz", gzip.compress(CSV, mtime=0)[:-9], "damaged or cut short"),
-    ],
+    quick_rows(
+        3,
+        [
+            ("mails.pdf", b"%PDF", "does not tell the format"),
+            ("mails.csv", b"", "is empty"),
+            ("mails.parquet", b"PAR1", "cannot be read as Parquet"),
+            ("mails.jsonl", b"[1]", "is a JSON array"),
+            ("mails.jsonl", b"{", "this is not JSON"),
+            ("mails.csv.gz", gzip.compress(CSV, mtime=0)[:-9], "damaged or cut short"),
+        ],
+    ),
 )
 def test_files_that_are_none(own: Server, name: str, body: bytes, why: str) -> None:
     assert why in problem(inspect(own, name, body), 422, "invalid")["detail"]
@@ -210,7 +269,7 @@ def test_a_large_file_gets_no_more_memory(tmp_path: Path) -> None:
     with pytest.raises(Problem, match=r"a\.csv needs more than 2,147,483,648 bytes of memory"), upload.within_memory():
         raise MemoryError
     with pytest.raises(Problem, match=r"a\.csv has more than 4,294,967,296 bytes"):
-        list(upload.batches("text", None, skip_bad=True))
+        list(upload.batches("text", None, True))
 
 
 @pytest.mark.parametrize("name", ["ラベル", "标签", "类别", "레이블", "라벨"])

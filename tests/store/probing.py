@@ -9,7 +9,6 @@ import json
 import os
 import select
 import signal
-import sqlite3
 import subprocess
 import sys
 import traceback
@@ -39,11 +38,12 @@ class Outcome(NamedTuple):
 
 def reseal(path: str | os.PathLike[str]) -> None:
     """Give all rows of a file that was edited the checksums of what they say now, as whoever means harm would."""
+    from bunrui.errors import StoreError
     from bunrui.store.schema import SEALED, connect, seal
 
     db = connect(os.fspath(path), read_only=False)
     for table in SEALED:
-        with suppress(sqlite3.Error):  # it may be no table any more
+        with suppress(StoreError):  # it may be no table any more
             seal(db, table)
     db.close()
 

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -22,8 +23,8 @@ import bunrui
 from bunrui import AnalyzerSpec, StoredClassifier, TextClassifier
 from bunrui.engines import partitions as spilling
 from bunrui.errors import BunruiError, DamagedError, DuplicateError, OptionError, StoreError
-from bunrui.store import bounded as bounding
-from bunrui.store.bounded import bounded, bytes_of, creating_bounded, least_memory, open_bounded, slim_bounded
+from bunrui.store import sessions as learning_sessions
+from bunrui.store.sessions import Learning, bytes_of, creating_bounded, least_memory, open_bounded, slim_bounded
 from tests.store.probing import reseal
 from tests.support.examples import examples
 from tests.support.files import sql
@@ -43,8 +44,17 @@ Documents = Sequence[tuple[str, str | list[str]]]
 @contextmanager
 def tiny(piece: int = 1, group: int = 2) -> Iterator[int]:
     """Room for no piece, and pieces of a few features; the memory to ask for."""
-    with patch.multiple(spilling, PIECE=piece, _GROUP=group), patch.object(bounding, "_LEAST_ROOM", 50_000):
+    with patch.multiple(spilling, PIECE=piece, _GROUP=group), patch.object(learning_sessions, "_LEAST_ROOM", 50_000):
         yield least_memory()
+
+
+@contextmanager
+def bounded(path: str, memory: int, **options: Any) -> Iterator[Learning]:
+    """Learn into a file, which is made with these options if it is not there."""
+    is_new = not os.path.lexists(path)
+    file = creating_bounded(path, memory, **options) if is_new else closing(open_bounded(path, memory))
+    with file as target, target.learning() as session:
+        yield session
 
 
 def learn(path: str, sessions: Sequence[Sequence[Documents]], memory: int, keep: str, analyzer: str) -> None:
@@ -176,9 +186,6 @@ def test_files_that_it_refuses(tmp_path: Path) -> None:
     nothing = pytest.raises(StoreError, match="keeps nothing of its documents")
     with closing(open_bounded(path, memory)) as target, nothing, target.learning(unique=True):
         pass
-    other = pytest.raises(OptionError, match="is there already, with options of its own")
-    with other, bounded(path, memory, keep="text"):
-        pass
     with pytest.raises(StoreError, match="there is no classifier"):
         open_bounded(str(tmp_path / "nowhere"), memory)
 
@@ -252,12 +259,15 @@ def test_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- kills and full disks, in processes of their own
 
 WORK = """
-import sys
+import os, sys
+from contextlib import closing
 from bunrui.engines import partitions as spill
-from bunrui.store import bounded
+from bunrui.store import sessions
 
-spill.PIECE, bounded._LEAST_ROOM = 1, 50_000
-with bounded.bounded(sys.argv[1], bounded.least_memory()) as session:
+spill.PIECE, sessions._LEAST_ROOM = 1, 50_000
+where = sys.argv[1], sessions.least_memory()
+file = closing(sessions.open_bounded(*where)) if os.path.exists(where[0]) else sessions.creating_bounded(*where)
+with file as target, target.learning() as session:
     for number in range(1_000):
         session.add([f"w{number} all", f"{number} w{number // 7}"], ["x", "y"])
         if number > 20:
@@ -297,9 +307,9 @@ def test_no_room_for_the_runs(tmp_path: Path) -> None:
     pytest.importorskip("resource", reason="needs the limits of Unix")
     path = str(tmp_path / "mail.bunrui")
     bunrui.create(path, keep="nothing").learn(["a b"], ["x"]).close()
-    code = WORK.replace("import sys", "import resource, sys").replace(
-        "with bounded",
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))\nspill.PIECE = 4000\nwith bounded",
+    code = WORK.replace("import os, sys", "import os, resource, sys").replace(
+        "with file",
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))\nspill.PIECE = 4000\nwith file",
     )
     with spawn(path, code) as process:
         _, error = process.communicate()
@@ -316,7 +326,7 @@ def test_many_features(tmp_path: Path) -> None:
     spec = AnalyzerSpec(name="words", words=2)
     clf = TextClassifier(analyzer=spec)
     with (
-        patch.object(bounding, "_LEAST_ROOM", 0),
+        patch.object(learning_sessions, "_LEAST_ROOM", 0),
         bounded(path, least_memory(), analyzer=spec, keep="nothing") as session,
     ):
         for _ in range(3):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bunrui import TextClassifier
 from bunrui.counts import Counts
-from bunrui.errors import StoreError
+from bunrui.errors import DamagedError, StoreError
 from bunrui.store import codec
 from bunrui.store.codec import Head, Part, Parts, Unpacker, join_parts, pack, pack_json, pack_numbers
 
@@ -209,6 +209,23 @@ def test_heads_that_no_documents_have(change: dict[str, object], what: str) -> N
         join_parts(head_of(COUNTS, IDS)._replace(**change), [PART], LABELS, "", Unpacker("x", 1 << 24))
 
 
+@given(DOCUMENTS, DOCUMENTS)
+def test_few_features_are_those_of_all(learned: list[tuple[str, set[str]]], asked: list[tuple[str, set[str]]]) -> None:
+    counts, wanted = counts_of(learned), counts_of(asked)
+    ids = np.array([LABELS.index(label) for label in counts.labels], np.int64)
+    parts = list(parts_of(counts, ids))
+    lazy = join_parts(head_of(counts, ids), parts, LABELS, counts.fingerprint, Unpacker("x", 1 << 24), is_lazy=True)
+    assert (lazy.n_features, lazy.n_ids, lazy.is_folded) == (counts.n_features, counts.n_features, True)
+    few = lazy.few(wanted.vocabulary)
+    known = set(wanted.features())
+    assert lazy.is_folded
+    assert list(few.cells()) == [cell for cell in counts.cells() if cell[0] in known]
+    assert few.totals() == {text: both for text, both in counts.totals().items() if text in known}
+    assert lazy == counts
+    assert not lazy.is_folded
+    assert list(lazy.few(wanted.vocabulary).cells()) == list(few.cells())
+
+
 def test_a_feature_in_two_parts() -> None:
     head = head_of(COUNTS, IDS)
     twice = head._replace(
@@ -216,6 +233,11 @@ def test_a_feature_in_two_parts() -> None:
     )
     with pytest.raises(StoreError, match="a feature is there twice"):
         join_parts(twice, [PART, PART], LABELS, "", Unpacker("x", 1 << 24))
+    lazy = join_parts(twice, [PART, PART], LABELS, "", Unpacker("x", 1 << 24), is_lazy=True)
+    with pytest.raises(DamagedError, match="x is damaged: a feature is there twice"):
+        lazy.few(COUNTS.vocabulary)
+    with pytest.raises(DamagedError, match="x is damaged: a feature is there twice"):
+        lazy.ids_of(["a"])
 
 
 def test_part_has_the_columns_of_the_table() -> None:

@@ -52,8 +52,8 @@ def test_files_of_the_killed_are_deleted(tmp_path: Path, how: str) -> None:
 
 EXPORTING = """
 import os, sys
-from bunrui.cli.output import finished
-with finished(sys.argv[1]) as temporary:
+from bunrui.cli.output import replace_when_done
+with replace_when_done(sys.argv[1]) as temporary:
     open(temporary, "w").close()
     os._exit(9)
 """

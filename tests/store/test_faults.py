@@ -23,6 +23,7 @@ import pytest
 import bunrui
 from bunrui import TextClassifier
 from bunrui.errors import StoreError
+from tests.support.examples import quick
 from tests.support.files import opened, sql
 from tests.support.waiting import PATIENCE
 
@@ -99,7 +100,8 @@ def test_the_check_finds_what_is_lost(tmp_path: Path) -> None:
         faults.check(path, [documents[:2]])
 
 
-def test_a_journal_that_was_cut_short(tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", quick(1, [9001, 2777]))
+def test_a_journal_that_was_cut_short(tmp_path: Path, step: int) -> None:
     """A power cut loses the end of the journal: what is left of it is a number of whole transactions."""
     path = str(tmp_path / "mail.bunrui")
     n = 6
@@ -112,7 +114,7 @@ def test_a_journal_that_was_cut_short(tmp_path: Path) -> None:
             sizes.append(os.path.getsize(f"{path}-wal") - 24 - 4096)  # without the new mark
         main, journal = Path(path).read_bytes(), Path(f"{path}-wal").read_bytes()
     expected = [TextClassifier().counts, *(in_memory(k).counts for k in range(1, n + 1))]
-    cuts = sorted({0, 31, 32, 33, *range(1000, len(journal), 2777), *sizes, *(size - 1 for size in sizes)})
+    cuts = sorted({0, 31, 32, 33, *range(1000, len(journal), step), *sizes, *(size - 1 for size in sizes)})
     copy = tmp_path / "cut" / "mail.bunrui"
     copy.parent.mkdir()
     for cut in cuts:
@@ -292,7 +294,7 @@ def test_files_that_may_not_grow(scenario: Callable[..., str], elsewhere: Proces
 MOUNT = 'mount -t tmpfs -o size=8m none "$0" && exec "$@"'
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
+@pytest.mark.parametrize("scenario", quick(2, SCENARIOS), ids=lambda scenario: scenario.__name__)
 def test_a_full_disk(scenario: Callable[..., str], tmp_path: Path) -> None:
     amount = 20_000 if scenario is create_without_room else 150_000
     mount = ["unshare", "--mount", "--map-root-user", "sh", "-c", MOUNT, str(tmp_path)]
@@ -339,7 +341,7 @@ def as_nobody(folder: str) -> list[str]:
     return messages
 
 
-@pytest.mark.parametrize("kind", ["folder", "file"])
+@pytest.mark.parametrize("kind", quick(1, ["folder", "file"]))
 def test_no_right_to_write(kind: str) -> None:
     # Not tmp_path, which nobody else may enter.
     with tempfile.TemporaryDirectory() as folder:

@@ -52,8 +52,12 @@ def test_older_versions_refuse_labels_that_are_no_strings(tmp_path: Path, monkey
     for name, labels in (("strings", ["1"]), ("integers", [1])):
         with bunrui.create(tmp_path / name) as clf:
             clf.learn(["a"], labels)
+    bunrui.create(tmp_path / "prior", prior={1: 0.4, 2: 0.6}).close()
+    with bunrui.create(tmp_path / "later") as clf:
+        clf.configure(prior={True: 0.4, False: 0.6})
     monkeypatch.setattr("bunrui.store.schema.FORMAT", OF_STRINGS)
     with bunrui.open(tmp_path / "strings") as clf:
         assert clf.classes_.tolist() == ["1"]
-    with pytest.raises(StoreError, match="integers has format 5, this bunrui knows 1 to 4: install a newer bunrui"):
-        bunrui.open(tmp_path / "integers")
+    for name in ("integers", "prior", "later"):
+        with pytest.raises(StoreError, match=f"{name} has format 5, this bunrui knows 1 to 4: install a newer bunrui"):
+            bunrui.open(tmp_path / name)

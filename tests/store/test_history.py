@@ -14,7 +14,7 @@ import pytest
 import bunrui
 from bunrui import StoredClassifier, TextClassifier
 from bunrui.errors import ChangedError, OptionError, StoreError
-from bunrui.store.browse import Page
+from bunrui.store.lifecycle import Page
 
 TEXTS = ["Cheap pills now", "win money fast", "meeting at noon", "lunch at noon", "ＮＯＯＮ　ﾊﾟｿｺﾝ"]
 LABELS = ["spam", "spam", "ham", "ham", "ham"]
@@ -195,7 +195,7 @@ def test_browse_page_by_page(path: str, monkeypatch: pytest.MonkeyPatch) -> None
         clf.compact()  # documents may come twice, and none is left out
         assert set(walk_from(clf, page.next)) >= set(everything[5:])
         # A page ends when it has looked at enough, whether it has found anything or not.
-        monkeypatch.setattr("bunrui.store.browse._MOST_DOCS", 4)
+        monkeypatch.setattr("bunrui.store.lifecycle._MOST_DOCS", 4)
         clf.learn(["a", "b", "c"], ["ham"] * 3).learn(["d", "e"], ["ham"] * 2)
         page = clf.browse("cheap")
         assert page.hits == [] and page.looked == 5 and page.next is not None

@@ -448,8 +448,56 @@ def test_a_slim_copy_that_has_learned_by_counts_lost_its_weights(path: Path, tmp
             clf.configure(model="arow")
 
 
+@pytest.mark.parametrize("min_df", [1, 3])
+@pytest.mark.parametrize("model", KEPT)
+def test_weights_outlive_a_set_and_its_undo(path: Path, tmp_path: Path, model: str, min_df: int) -> None:
+    copy = tmp_path / "slim.bunrui"
+    with learned(path, model) as clf:
+        clf.slim(copy, min_df=min_df)
+    expected = scores_of(copy)
+    for file in (path, copy):
+        with bunrui.open(file) as clf:
+            before = clf.scores(QUERIES)
+            clf.configure(model="multinomial")
+            assert clf.undo() == ("set", 0)
+            assert clf.is_trained and np.array_equal(clf.scores(QUERIES), before)
+            clf.configure(model="multinomial").configure(model="complement").configure(model=model)
+            clf.undo()
+            assert clf.model == "complement"
+            clf.undo_to(1)
+            assert clf.is_trained and np.array_equal(clf.scores(QUERIES), before)
+            assert clf.check().is_right
+    assert np.array_equal(scores_of(copy), expected)
+
+
+def test_arow_goes_on_after_the_undo_of_a_set(path: Path, tmp_path: Path) -> None:
+    with learned(path, "arow") as clf:
+        clf.learn(["one more"], ["ham"])
+        clf.configure(model="multinomial")
+        clf.undo()
+        assert clf.info()["trained_documents"] == len(TEXTS) and not clf.is_trained
+    assert np.array_equal(scores_of(path), trained_again(path, tmp_path))
+
+
+def test_no_undo_leaves_a_copy_that_cannot_answer(path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "slim.bunrui"
+    with learned(path, "arow") as clf:
+        clf.slim(copy)
+    with bunrui.open(copy) as clf:
+        clf.configure(model="multinomial")
+        clf.learn(["one more"], ["ham"])
+        clf.configure(alpha=2.0)
+        with pytest.raises(StoreError, match="undo would bring back arow, whose weights "):
+            clf.undo_to(1)
+        clf.undo()
+        assert clf.undo() == ("learn", 1)
+        with pytest.raises(StoreError, match="undo would bring back arow, whose weights "):
+            clf.undo()
+        assert clf.model == "multinomial" and len(clf.predict(QUERIES)) == len(QUERIES)
+
+
 def test_slim_copies_that_cannot_be(path: Path, tmp_path: Path) -> None:
-    from bunrui.store.bounded import slim_bounded
+    from bunrui.store.sessions import slim_bounded
 
     with learned(path, "arow"), pytest.raises(OptionError, match="out, so that the copy gets weights"):
         slim_bounded(path, tmp_path / "slim.bunrui", "8GB")

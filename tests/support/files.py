@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
-from bunrui.store.blocks import Block
+from bunrui.store.log import Block
 from bunrui.store.schema import connect
 from bunrui.store.store import Store
 

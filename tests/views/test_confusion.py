@@ -51,6 +51,7 @@ def test_every_cell_of_the_page_can_be_pressed_and_translated() -> None:
         )
     ]
     assert ["none" in (cell["class"] or "") for cell in cells] == [False, True, False, False]
+    assert [cell["href"] for cell in cells] == ["#0-0", "#0-1", "#1-0", "#1-1"]  # places in `labels`
 
 
 @pytest.mark.parametrize(("n_labels", "n_drawn"), [(25, 25), (26, 25), (60, 25)])

@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 from bunrui.analysis.rewrite import PLACEHOLDERS
 from bunrui.analysis.texts import Token, normalise
 from bunrui.errors import MissingExtraError, OptionError
-from bunrui.kernel.mutex import Mutex
+from bunrui.kernel.slices import Mutex
 
 Morpheme = tuple[str, str, int, int]
 """A find of a dictionary in a piece of text: word or base form, part of speech, start, end."""

@@ -24,8 +24,7 @@ from typing import Any
 from bunrui.analysis.texts import normalise
 from bunrui.errors import DataError, EncodingError, Option, OptionError
 from bunrui.kernel import normal
-from bunrui.kernel.buckets import MOST_BITS
-from bunrui.kernel.ngrams import MAX_ORDER
+from bunrui.kernel.ngrams import MAX_ORDER, MOST_BITS
 from bunrui.kernel.reference import EMOTICONS
 from bunrui.kernel.unicode import UNICODE_VERSION
 
@@ -35,7 +34,7 @@ DICTIONARIES = ("ja", "zh", "ko")
 FEWEST_BITS = 8
 _NAMES = ("universal", "words", *DICTIONARIES, "columns")
 
-# What a column of a table can be taken for.
+# The kinds that a column of a table can have.
 KINDS = ("text", "categorical", "numeric", "gaussian", "binned", "date", "skip")
 
 

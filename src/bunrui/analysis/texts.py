@@ -22,14 +22,13 @@ import pyarrow as pa
 
 from bunrui.errors import DataError, EncodingError, Step
 from bunrui.kernel import normal
-from bunrui.kernel.analyze import KIND, WORDS, Documents, Recipe
-from bunrui.kernel.hard import find_hard
+from bunrui.kernel.analyze import KIND, WORDS, Documents, Recipe, find_hard
 from bunrui.kernel.library import run
 from bunrui.kernel.slices import cut, each_slice, stretches
 from bunrui.kernel.workspace import MAX_DOCUMENT, NO_COUNTS, NONE_FOLDED, scratch_for
 
 MAX_COUNT = (1 << 32) - 1
-_AT_ONCE = 4096  # texts that a thread validates, at least
+_AT_ONCE = 1 << 20  # bytes that a thread validates, at least: in .1 ms
 FEW = 32  # texts that are not worth an Arrow array
 _MANY = 256  # tokens that are
 _SURROGATE = re.compile("[\ud800-\udfff]").search
@@ -137,13 +136,16 @@ def are_blank(texts: pa.Array | list[Any]) -> npt.NDArray[np.bool_]:
 
     >>> are_blank(["a", " \\n", ""]).tolist(), are_blank([["a"], []]).tolist()
     ([False, True, True], [False, True])
+    >>> are_blank(pa.array(["", " \\n", "a", "\\u3000" * 100])).tolist()
+    [True, True, False, True]
     """
     if isinstance(texts, list):
         return np.array([not (text.strip() if isinstance(text, str) else text) for text in texts], bool)
     import pyarrow.compute as pc
 
-    trimmed = pc.binary_length(pc.utf8_trim_whitespace(texts))
-    return np.asarray(pc.equal(trimmed, 0).to_numpy(zero_copy_only=False), bool)
+    # Not utf8_trim_whitespace: it copies the texts, and takes 7 to 100 times as long.
+    found = pc.or_(pc.utf8_is_space(texts), pc.equal(pc.binary_length(texts), 0))
+    return np.asarray(found.to_numpy(zero_copy_only=False), bool)
 
 
 def to_list(texts: pa.Array | list[str]) -> list[str]:
@@ -179,7 +181,8 @@ def validate(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     Every door checks, also after a reader has checked: it takes 0.1 s for a GB of ASCII, 0.4 s for a GB of CJK.
     """
     try:
-        each_slice(lambda lo, hi: array.slice(lo, hi - lo).validate(full=True), stretches(len(array), _AT_ONCE))
+        parts = stretches(len(array), _AT_ONCE * len(array) // max(array.nbytes, 1) + 1)
+        each_slice(lambda lo, hi: array.slice(lo, hi - lo).validate(full=True), parts)
     except pa.ArrowInvalid as error:
         raise EncodingError(f"text is not valid UTF-8: {error}. Decode it with its own encoding first") from error
     return array

@@ -2,7 +2,6 @@
 
 apply.py         scores → probabilities, by a `Calibration`
 fit.py           documents that were left out → a `Calibration`
-reliability.py   how often probabilities come true
 """
 
 from bunrui.calibration.apply import MOST_KNOTS, Calibration, digest_of, lengths_of, map_largest

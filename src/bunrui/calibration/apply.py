@@ -56,7 +56,7 @@ class Calibration:
         The number of documents that it was fitted on.
     ece_before, ece_after, log_loss_before, log_loss_after : float
         Measured on these documents, each left out.  "After" is measured with a calibration fitted on the other half of
-        them; from 500 documents on, with the temperature of all and the map of the other half.  Below 20 documents
+        them; from 400 documents on, with the temperature of all and the map of the other half.  Below 20 documents
         there are no halves: "after" is then measured on the fitted documents, and flatters.
     tx : int
         The last transaction of the file that it knows; 0 without a file.

@@ -9,6 +9,7 @@ OptionError of the library), 130 interrupted, 141 the reader of stdout is gone.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -51,14 +52,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as stop:
         print(str(stop) or "interrupted", file=sys.stderr)
         return _INTERRUPTED
+    finally:
+        if argv is None:  # the process ends, and would look for garbage among all objects
+            gc.freeze()
 
 
 def _run(arguments: list[str]) -> int:
     import typer
 
     from bunrui.cli.commands import root
-    from bunrui.cli.console import say
-    from bunrui.cli.errors import describe
+    from bunrui.cli.console import describe, say
     from bunrui.errors import BunruiError, OptionError
 
     group = root()

@@ -8,15 +8,15 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bunrui
 from bunrui.cli.collection import collect, is_classifier
 from bunrui.cli.console import interrupts, say, show, to_json, uninterrupted
 from bunrui.cli.documents import require
-from bunrui.cli.options import Analysis, LabelledDocuments, Model, argument, flag, option
-from bunrui.cli.output import check_folder, check_page, finished, write_page
+from bunrui.cli.options import Analysis, LabelledDocuments, Model
+from bunrui.cli.output import check_folder, check_page, replace_when_done, write_page
+from bunrui.cli.parameters import LabelledData, flag, option
 from bunrui.errors import DataError, EncodingError, OptionError, UnlearnError
 from bunrui.labels import text_of
 from bunrui.phrases import counted, one_line
@@ -30,7 +30,7 @@ _TOP = 20
 
 def audit(
     *,
-    data: list[str] = argument("DATA", "Documents with labels, or a classifier that keeps texts.", required=True),
+    data: LabelledData,
     documents: LabelledDocuments,
     model: Model,
     top: int | None = option("--top", "N", "List so many documents (20).", min=1),
@@ -91,16 +91,13 @@ def audit(
             then = ", then --apply it" if is_file else ", and correct DATA by it"
             write_fixes(output, result, places, top, then=then)
         if html is not None:
-            write_page(html, audit_page(result, listed, [one_line(str(place)) for place in places], facts=_facts(data)))
+            facts = [("Of", ", ".join(os.path.basename(name) for name in data))]
+            write_page(html, audit_page(result, listed, [one_line(str(place)) for place in places], facts=facts))
         if json:
             print(to_json(_as_dict(result, listed, places)))
         elif output is None and html is None:
             _print(result, listed, places)
     _say_more(result, len(listed) if output is None else None)
-
-
-def _facts(data: list[str]) -> list[tuple[str, str]]:
-    return [("Of", ", ".join(os.path.basename(name) for name in data))]
 
 
 def _say_more(result: Audit, n_listed: int | None) -> None:
@@ -154,12 +151,12 @@ def _suspect_row(result: Audit, suspect: Suspect, places: list[Place]) -> tuple[
     from bunrui.views.explanation import spell
 
     words = "  ".join(spell(word.feature) for word in result.words(suspect))
-    labels = (_joined(suspect.given), _joined(suspect.better))
+    labels = (_join_labels(suspect.given), _join_labels(suspect.better))
     return (f"{suspect.probability:.4f}", *labels, str(places[suspect.row]), words, excerpt(result.text(suspect.row)))
 
 
 def _conflict_row(result: Audit, conflict: Conflict, places: list[Place]) -> tuple[str, ...]:
-    labels = " / ".join(dict.fromkeys(map(_joined, conflict.labels)))
+    labels = " / ".join(dict.fromkeys(map(_join_labels, conflict.labels)))
     where = "  ".join(str(places[row]) for row in conflict.rows)
     return (conflict.kind, labels, "", where, "", excerpt(result.text(conflict.rows[0])))
 
@@ -237,7 +234,7 @@ def check_fixes(path: str | None) -> None:
 
 
 def write_fixes(path: str, result: Audit, places: list[Place], top: int | None, *, then: str) -> None:
-    """Write what is suspicious; `then` is said of what to do when it was edited."""
+    """Write the suspects; `then` tells people what to do with the edited file."""
     from bunrui.memory import document_digests
 
     why = {suspect.row: "unlikely" for suspect in result.suspects[:top]}
@@ -248,7 +245,7 @@ def write_fixes(path: str, result: Audit, places: list[Place], top: int | None, 
     copies = Counter((keys[row], write_labels(result.labels[row])) for row in range(len(keys)))
     seen = set()
     # Spreadsheets take UTF-8 by its mark alone.
-    with finished(path) as unfinished, open(unfinished, "w", encoding="utf-8-sig", newline="") as file:
+    with replace_when_done(path) as unfinished, open(unfinished, "w", encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(_COLUMNS)
         for row, reason in why.items():
@@ -258,14 +255,11 @@ def write_fixes(path: str, result: Audit, places: list[Place], top: int | None, 
             seen.add(key)
             suspect = suspects.get(row)
             suggestion = (write_labels(suspect.better), f"{suspect.probability:.4f}") if suspect else ("", "")
-            names = (place if isinstance(place, int) else _tame(place or "") for place in _named(places[row]))
+            place = places[row]
+            names = _tame(place.id or ""), _tame(place.source or ""), "" if place.line is None else place.line
             text = _tame(one_line(excerpt(result.text(row))))
             writer.writerow([digest, given, given, *suggestion, reason, copies[key], *names, text])
     say(f"wrote {counted(len(why), 'document')} into {path}: change the column label where it is wrong{then}")
-
-
-def _named(place: Place) -> tuple[Any, ...]:
-    return place.id, place.source, place.line
 
 
 def _tame(text: str) -> str:
@@ -282,7 +276,7 @@ def write_labels(labels: tuple[Any, ...]) -> str:
     return text_of(labels[0]) if len(labels) == 1 else json.dumps(labels, ensure_ascii=False)
 
 
-def _joined(labels: Iterable[Any]) -> str:
+def _join_labels(labels: Iterable[Any]) -> str:
     return ", ".join(map(text_of, labels))
 
 
@@ -319,16 +313,18 @@ def _read(cell: str) -> tuple[str, ...]:
 
 
 def apply_fixes(file: str, path: str) -> None:
-    """Relabel what was edited, as one change."""
+    """Relabel the documents whose rows were edited, as one change."""
 
-    changes = _changes(path)
+    rows = _rows(path)
+    _check_copies(path, rows)
+    changes = [row for row in rows if row.has != row.gets]
     if not changes:
         say(
             f"every label of {path} is the given one: nothing was changed. Put the right one into the column label "
             "where it is wrong (the column suggested has a proposal), and --apply it again"
         )
         return
-    with interrupts("interrupted; nothing was changed"), closing(bunrui.open(file)) as classifier:
+    with interrupts("interrupted; nothing was changed"), bunrui.open(file) as classifier:
         require(classifier, "text", "unlearn the documents with their old labels, and learn them with the new ones")
         known = Counter((document.digest, tuple(document.labels)) for document in classifier.documents())
         labels = set(classifier.counts.live_labels)
@@ -336,39 +332,34 @@ def apply_fixes(file: str, path: str) -> None:
         changes = [change._replace(has=tuple(map(read, change.has))) for change in changes]
         for change in changes:
             if change.key not in known:
-                raise _unknown(f"{path}, line {change.line}", file, change, {digest for digest, _ in known})
-        changes = [change._replace(gets=tuple(read(_near(name, texts)) for name in change.gets)) for change in changes]
+                raise _unknown_error(f"{path}, line {change.line}", file, change, {digest for digest, _ in known})
+        changes = [
+            change._replace(gets=tuple(read(_find_near(name, texts)) for name in change.gets)) for change in changes
+        ]
         changes = [change for change in changes if change.has != change.gets]
         with uninterrupted():
             n_docs = classifier.relabel_each((change.digest, change.has, change.gets) for change in changes)
     tally: Counter[str] = Counter()
     for change in changes:
-        tally[f"{_joined(change.has)} → {_joined(change.gets)}"] += known[change.key]
+        tally[f"{_join_labels(change.has)} → {_join_labels(change.gets)}"] += known[change.key]
     for words, n in sorted(tally.items(), key=lambda item: (-item[1], item[0])):
         print(f"{n:,}\t{one_line(words)}")
     new = sorted({name for change in changes for name in change.gets} - labels)
     if new:
-        say(f"new: no other document had the label {one_line(_joined(new))}")
+        say(f"new: no other document had the label {one_line(_join_labels(new))}")
     say(f"relabelled {counted(n_docs, 'document')} of {file}; 'bunrui undo {file}' takes that back")
 
 
-def _near(name: str, labels: set[str]) -> str:
+def _find_near(name: str, labels: set[str]) -> str:
     """The label that was meant, where spaces around it are all that is different."""
     return name.strip() if name not in labels and name.strip() in labels else name
 
 
-def _unknown(place: str, file: str, change: _Change, digests: set[str]) -> Exception:
+def _unknown_error(place: str, file: str, change: _Change, digests: set[str]) -> Exception:
     if change.digest in digests:
-        has = _joined(change.has)
+        has = _join_labels(change.has)
         return UnlearnError(f"{place}: this document has another label than {has!r} now: audit {file} again")
     return UnlearnError(f"{place}: no document of {file} has the digest {change.digest}: audit {file} again")
-
-
-def _changes(path: str) -> list[_Change]:
-    """The rows that were edited."""
-    rows = _rows(path)
-    _check_copies(path, rows)
-    return [row for row in rows if row.has != row.gets]
 
 
 def _check_copies(path: str, rows: list[_Change]) -> None:

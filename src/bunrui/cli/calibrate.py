@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import bunrui
 from bunrui.cli.console import interrupts, say, to_json, uninterrupted
 from bunrui.cli.documents import require
-from bunrui.cli.options import Classifier, flag
+from bunrui.cli.parameters import Classifier, flag, option
 from bunrui.errors import OptionError
 from bunrui.phrases import counted
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
 
 _FEW = 100
+_MEASURED = ("model", "n_docs", "ece_before", "ece_after", "log_loss_before", "log_loss_after")
 
 
 def calibrate(
@@ -48,23 +48,10 @@ def calibrate(
       bunrui predict mail.bunrui new.csv --unsure 0.05
     """
 
-    with interrupts("interrupted; nothing was changed"), closing(bunrui.open(file)) as classifier:
+    with interrupts("interrupted; nothing was changed"), bunrui.open(file) as classifier:
         found = calibrate_file(classifier)
     if json:
-        known = found.to_dict()
-        for name in (
-            "level",
-            "slope",
-            "confidences",
-            "accuracies",
-            "thresholds",
-            "errors",
-            "options",
-            "tx",
-            "by_choice",
-        ):
-            del known[name]
-        print(to_json(known))
+        print(to_json({name: getattr(found, name) for name in _MEASURED}))
         return
     print(f"{'':<12}{'before':>8}{'after':>8}")
     print(f"{'ECE':<12}{found.ece_before:>8.4f}{found.ece_after:>8.4f}")
@@ -121,6 +108,12 @@ def say_uncalibrated(file: str, classifier: AnyClassifier) -> None:
         say(f"{file} is calibrated for {classifier.calibration.model} with other settings: these probabilities are not")
 
 
+def unsure_option(answer: str) -> Any:
+    """The option `--unsure`; `answer` is what a command says instead of a label."""
+    told = f"{answer}, unless at most this share of such answers was wrong. FILE must be calibrated."
+    return option("--unsure", "SHARE", told, min=0, max=1)
+
+
 class Doubts:
     """Which answers are not sure enough, and how many there were.
 
@@ -156,11 +149,8 @@ def say_unsure(doubts: Doubts | None) -> None:
     if doubts.n_unsure == doubts.n_docs:
         say(f"unsure of all documents: none is sure enough for at most {doubts.share:.2g} of the answers to be wrong")
         return
+    below = f" (below {doubts.threshold:.4f})" if doubts.n_unsure else ""
     say(
-        f"unsure of {doubts.n_unsure:,} of {counted(doubts.n_docs, 'document')}{_below(doubts)}; "
+        f"unsure of {doubts.n_unsure:,} of {counted(doubts.n_docs, 'document')}{below}; "
         f"of the others, {doubts.expected:.1%} are expected to be wrong"
     )
-
-
-def _below(doubts: Doubts) -> str:
-    return f" (below {doubts.threshold:.4f})" if doubts.n_unsure else ""

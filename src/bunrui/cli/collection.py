@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bunrui
 from bunrui.cli.console import Bar, say, say_reading
-from bunrui.cli.options import Analysis, LabelledDocuments, Model, Parts, reads_tables
+from bunrui.cli.documents import reads_tables
+from bunrui.cli.options import Analysis, LabelledDocuments, Model, Parts
 from bunrui.engines.stream import texts_of
 from bunrui.errors import DataError, OptionError, StoreError
 from bunrui.labels import as_list
@@ -17,6 +18,7 @@ from bunrui.phrases import counted
 
 if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
+    from bunrui.documents import Reader
     from bunrui.evaluation import Evaluation
     from bunrui.store.log import Seen
 
@@ -84,7 +86,7 @@ def collect(
 def _kept(path: str, model: Model, check: Callable[[bunrui.TextClassifier], None] | None) -> Collection:
     from bunrui.evaluation.loo import kept_documents
 
-    with closing(bunrui.open(path, read_only=True)) as opened:
+    with bunrui.open(path, read_only=True) as opened:
         if opened.keep != "text":
             raise StoreError(
                 f"{path} keeps {opened.keep} of its documents: they can predict each other only with texts"
@@ -97,7 +99,7 @@ def _kept(path: str, model: Model, check: Callable[[bunrui.TextClassifier], None
             say(f"measured without the texts that have no label; 'bunrui info {path}' tells how much they help")
         rows = kept_documents(opened)
     if not rows:
-        raise _nothing()
+        raise DataError("there are no documents to be read: nothing was done")
     labels = [row.labels[0] if len(row.labels) == 1 else row.labels for row in rows]
     texts, sources, ids = ([getattr(row, name) for row in rows] for name in ("text", "source", "id"))
     return Collection(texts, labels, sources, ids, classifier, [None] * len(rows))
@@ -107,28 +109,22 @@ def _read(
     data: list[str], documents: LabelledDocuments, classifier: AnyClassifier, label_type: type | None
 ) -> Collection:
     reader = documents.read(data, labelled=True, label_type=label_type)
-    texts: list[Any] = []
-    labels: list[Any] = []
-    sources: list[str | None] = []
-    ids: list[str | None] = []
-    lines: list[int | None] = []
-    with Bar(reader) as bar:
-        for batch in reader:
-            found = texts_of(batch)
-            texts += found if isinstance(found, list) else found.to_pylist()
-            labels += batch["label"].to_pylist()
-            sources += batch["source"].to_pylist()
-            ids += batch["id"].to_pylist()
-            lines += batch["line"].to_pylist()
-            bar.add(batch.num_rows)
+    rows = read_all(reader, "done")
     say_reading(reader)
-    if not texts:
-        raise _nothing()
-    return Collection(texts, labels, sources, ids, classifier, lines)
+    return Collection(rows["text"], rows["label"], rows["source"], rows["id"], classifier, rows["line"])
 
 
-def _nothing() -> Exception:
-    return DataError("there are no documents to be read: nothing was done")
+def read_all(reader: Reader, done: str) -> dict[str, list[Any]]:
+    """All documents of a reader, by column; `done` is what is done with them."""
+    columns: dict[str, list[Any]] = defaultdict(list)
+    bar = Bar(reader)
+    for batch in bar:
+        texts = texts_of(batch)
+        columns["text"] += texts if isinstance(texts, list) else texts.to_pylist()
+        for name in ("label", "source", "id", "line"):
+            columns[name] += batch[name].to_pylist() if name in batch.schema.names else [None] * batch.num_rows
+    bar.check(done)
+    return columns
 
 
 def evaluate_alone(

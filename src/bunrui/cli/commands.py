@@ -10,11 +10,14 @@ import dataclasses
 import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, Field, fields
+from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
 import typer
 from typer.core import TyperGroup
+
+from bunrui.errors import choose_one
 
 
 class _Home(NamedTuple):
@@ -35,7 +38,7 @@ COMMANDS = {
     ),
     "count": _Home("files", "Learn", "Count a piece of a corpus, to merge it with others later."),
     "merge": _Home("files", "Learn", "Add other classifiers to a classifier."),
-    "tune": _Home("tune", "Learn", "Find good settings for your documents, and make a classifier with them."),
+    "tune": _Home("compare", "Learn", "Find good settings for your documents, and make a classifier with them."),
     "predict": _Home("predict", "Ask", "Predict the labels of documents."),
     "deliver": _Home(
         "deliver", "Ask", "Write a mail from standard input to standard output, with its label in its headers."
@@ -61,7 +64,7 @@ COMMANDS = {
     "compact": _Home("files", "Look after", "Make a file as small as possible, and wipe out unlearned documents."),
     "copy": _Home("files", "Look after", "Copy a classifier, also while it learns."),
     "slim": _Home("files", "Look after", "Write a small copy with counts only, to serve and to share."),
-    "export": _Home("export", "Look after", "Write a page that classifies in a browser, or the counts as a table."),
+    "export": _Home("files", "Look after", "Write a page that classifies in a browser, or the counts as a table."),
     "demo": _Home("demo", "Look around", "Show what bunrui does, on 400 short sentences of news in four languages."),
     "datasets": _Home(
         "datasets", "Look around", "Download public corpora from their official addresses: mail, news, reviews, tables."
@@ -69,6 +72,9 @@ COMMANDS = {
 }
 """The commands in the order of the help: module, panel and summary.  The function has the name of the command, and its
 docstring begins with the summary: `bunrui --help` lists the commands without importing any."""
+
+
+_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
 class _Commands(TyperGroup):
@@ -100,7 +106,7 @@ def root() -> Any:
         name="bunrui",
         cls=_Commands,
         rich_markup_mode="rich",
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings=_SETTINGS,
     )
     app.callback()(_bunrui)
     return _spare(typer.main.get_command(app))
@@ -134,20 +140,21 @@ def _bunrui(
     """
 
 
+@cache  # typer takes 4 ms to make `learn`
 def _command(name: str) -> Any:
-    home = COMMANDS[name]
-    module = import_module(f"bunrui.cli.{home.module}")
-    app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    settings = {"help_option_names": ["-h", "--help"]}
+    module = import_module(f"bunrui.cli.{COMMANDS[name].module}")
     function = getattr(module, name if name != "set" else "set_")
-    app.command(name, rich_help_panel=home.panel, context_settings=settings)(_flat(function))
-    return _spare(typer.main.get_command(app))
+    return _spare(_make(name, _flat(function), context_settings=_SETTINGS))
 
 
 def _summary(name: str) -> Any:
     """A command as the list of commands shows it."""
+    return _make(name, lambda: None, help=COMMANDS[name].summary)
+
+
+def _make(name: str, function: Callable[..., None], **settings: Any) -> Any:
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    app.command(name, help=COMMANDS[name].summary, rich_help_panel=COMMANDS[name].panel)(lambda: None)
+    app.command(name, rich_help_panel=COMMANDS[name].panel, **settings)(function)
     return typer.main.get_command(app)
 
 
@@ -230,5 +237,5 @@ class _Plain:
         if (self._is_text and isinstance(value, (str, list, tuple))) or value in self._choices:
             return value
         if self._choices:
-            raise typer.BadParameter(f"choose one of {', '.join(self._choices)}, not {value!r}.", ctx=ctx, param=param)
+            raise typer.BadParameter(f"{choose_one(value, self._choices)}, not {value!r}.", ctx=ctx, param=param)
         return self._theirs().coerce(value, param, ctx)

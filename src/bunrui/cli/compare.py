@@ -1,28 +1,34 @@
-"""`bunrui compare`: every model on the same documents."""
+"""`bunrui compare`: every model on the same documents; `bunrui tune`: the settings that suit them."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from contextlib import ExitStack
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
 import bunrui
 from bunrui.cli.collection import LearnedBefore, collect, say_duplicates
-from bunrui.cli.console import interrupts, live, say, show, to_json
-from bunrui.cli.options import PANEL, Analysis, LabelledDocuments, Model, Parts, argument, flag, option, reads_tables
-from bunrui.cli.output import check_page, write_page
+from bunrui.cli.console import interrupts, live, say, show, to_json, uninterrupted
+from bunrui.cli.documents import reads_tables
+from bunrui.cli.options import PANEL, Analysis, LabelledDocuments, Model, Parts
+from bunrui.cli.output import check_folder, check_page, write_page
+from bunrui.cli.parameters import LabelledData, flag, option
 from bunrui.errors import OptionError
 from bunrui.labels import as_list, type_of
 from bunrui.phrases import counted
 
 if TYPE_CHECKING:
     from bunrui.cli.collection import Collection
-    from bunrui.selection import Comparison
+    from bunrui.selection import Comparison, Tuning
     from bunrui.selection.compare import Progress, Row
+    from bunrui.selection.settings import Settings
+    from bunrui.selection.tune import Search
 
 
-def _names(given: str | None) -> str | None:
+def _check_names(given: str | None) -> str | None:
     if given is not None and not all(name.strip() for name in given.split(",")):
         raise typer.BadParameter(f"{given!r} has an empty name: give names with commas between them.")
     return given
@@ -30,17 +36,17 @@ def _names(given: str | None) -> str | None:
 
 def compare(
     *,
-    data: list[str] = argument("DATA", "Documents with labels, or a classifier that keeps texts.", required=True),
+    data: LabelledData,
     documents: LabelledDocuments,
     parts: Parts,
     test: str | None = option("--test", "FILE", "Test documents with labels."),
     loo: bool = flag("--loo", "Predict each document by all the others; for models that are not trained.", panel=PANEL),
-    models: str | None = option("--models", "NAMES", "Only these models; by default all.", callback=_names),
+    models: str | None = option("--models", "NAMES", "Only these models; by default all.", callback=_check_names),
     analyzers: str | None = option(
         "--analyzers",
         "NAMES",
         "universal, words, ja, zh, ko; words:2 has pairs of words, too. By default those that suit the text.",
-        callback=_names,
+        callback=_check_names,
     ),
     baselines: bool = flag("--baselines", "Add scikit-learn's LinearSVC and LogisticRegression on TF-IDF."),
     html: str | None = option("--html", "PATH", "Write a page with a diagram, too."),
@@ -73,15 +79,15 @@ def compare(
         raise OptionError("give one of --test, --folds and --loo, not several.")
     parts.check()
     check_page(html)
-    chosen = check_models(_listed(models), loo=loo, baselines=baselines)
+    chosen = _split_names(models)
+    check_models(chosen, loo=loo, baselines=baselines)
     with interrupts("interrupted"):
-        found = collect(data, documents, Model(), Analysis())
-        check_text(found, data[0])
+        found = _texts(data, documents)
         kind = type_of(name for row in found.labels for name in as_list(row))
-        tested = collect([test], documents, Model(), Analysis(), label_type=kind) if test is not None else None
+        tested = _texts([test], documents, kind) if test is not None else None
         folds = parts.of(found) if parts.by is not None else parts.folds
-        result = _compared(
-            found, tested, models=chosen, analyzers=_listed(analyzers), folds=folds, loo=loo, baselines=baselines
+        result = _compare(
+            found, tested, models=chosen, analyzers=_split_names(analyzers), folds=folds, loo=loo, baselines=baselines
         )
         if tested is None:
             say_duplicates(found)
@@ -94,39 +100,34 @@ def compare(
     _report(result, data, html, json=json)
 
 
-def _compared(found: Collection, tested: Collection | None, **options: Any) -> Comparison:
+def _texts(data: list[str], documents: LabelledDocuments, label_type: type | None = None) -> Collection:
+    """The documents of files, or those that a classifier keeps; no tables."""
+    found = collect(data, documents, Model(), Analysis(), label_type=label_type)
+    if reads_tables(found.classifier):
+        raise OptionError(f"{data[0]} is a classifier of tables, which have a model of their own: give texts.")
+    return found
+
+
+def _compare(found: Collection, tested: Collection | None, **options: Any) -> Comparison:
+    from bunrui.views.comparison import ComparisonTable
 
     with live() as show_live:
 
         def watch(progress: Progress) -> None:
-            if show_live is not None:
-                show_live(lambda most: _growing(progress, most))
+            done = progress.done
+            table = partial(ComparisonTable, done) if done.rows else None
+            show_live(table, f"{len(done.rows) + 1} of {progress.n_all}: {progress.now}")
 
-        return bunrui.selection.compare(
-            found.texts,
-            found.labels,
-            test=None if tested is None else (tested.texts, tested.labels),
-            watch=watch,
-            **options,
-        )
+        test = None if tested is None else (tested.texts, tested.labels)
+        return bunrui.selection.compare(found.texts, found.labels, test=test, watch=watch, **options)
 
 
-def _listed(names: str | None) -> list[str] | None:
+def _split_names(names: str | None) -> list[str] | None:
     """
-    >>> _listed("binary, nbsvm")
+    >>> _split_names("binary, nbsvm")
     ['binary', 'nbsvm']
     """
     return None if names is None else [name.strip() for name in names.split(",")]
-
-
-def _growing(progress: Progress, most: int) -> Any:
-    from rich.console import Group
-    from rich.text import Text
-
-    from bunrui.views.comparison import ComparisonTable
-
-    line = Text(f"{len(progress.done.rows) + 1} of {progress.n_all}: {progress.now}", "dim")
-    return Group(ComparisonTable(progress.done, most), line) if progress.done.rows else line
 
 
 def _report(result: Comparison, data: list[str], html: str | None, *, json: bool) -> None:
@@ -153,24 +154,113 @@ def _advise(result: Comparison) -> None:
     if not others:
         return
     if not tied:
-        say(f"the first, {_named(first)}, is better than {'all others' if others[1:] else 'the other'}")
+        say(f"the first, {_name_row(first)}, is better than {'all others' if others[1:] else 'the other'}")
         return
     ours = [
         (Settings(model=row.model, analyzer=row.analyzer).simplicity(row.cost.size.features), row)
         for row in (first, *tied)
         if row.analyzer is not None  # a baseline
     ]
-    take = f"take the simplest, {_named(min(ours, key=lambda pair: pair[0])[1])}, or " if ours else ""
+    take = f"take the simplest, {_name_row(min(ours, key=lambda pair: pair[0])[1])}, or " if ours else ""
     which = f"{len(tied)} of the {len(others)} other rows" if others[1:] else "the other row"
     on = counted(result.n_docs, "document")
     say(f"{which} {'are' if tied[1:] else 'is'} tied with the first on {on}: {take}compare on more documents")
 
 
-def _named(row: Row) -> str:
+def _name_row(row: Row) -> str:
     return f"{row.model} with {row.features}"
 
 
-def check_text(found: Collection, name: str) -> None:
-    """Refuse tables."""
-    if reads_tables(found.classifier):
-        raise OptionError(f"{name} is a classifier of tables, which have a model of their own: give texts.")
+# --- tune
+
+_BATCH = 10_000
+
+
+def _check_seconds(given: float | None) -> float | None:
+    if given is not None and not given > 0:
+        raise typer.BadParameter("give more than 0 seconds.")
+    return given
+
+
+def tune(
+    *,
+    data: LabelledData,
+    out: str = option("--out", "FILE", "The classifier that is made.", required=True),
+    budget: float | None = option(
+        "--budget",
+        "SECONDS",
+        "Stop after so many seconds, and take the best so far. The defaults are always measured.",
+        callback=_check_seconds,
+    ),
+    fast: bool = flag("--fast", "Leave out nbsvm and arow, which are trained: seconds in place of minutes."),
+    metric: Literal["accuracy", "macro_f1", "log_loss"] = option(
+        "--metric", "NAME", "accuracy, macro_f1 or log_loss.", default="accuracy"
+    ),
+    json: bool = flag("--json", "What was tried and chosen, as JSON."),
+    documents: LabelledDocuments,
+    parts: Parts,
+) -> None:
+    """Find good settings for your documents, and make a classifier with them.
+
+    The search goes from coarse to fine: analyzer, model, smoothing, priors
+    and the choice of words. Each document is predicted by a model that never
+    saw it, so no test documents are needed. Copies and threads make the
+    result look better than it is: --folds with --by keeps them together.
+
+    The best setting is taken, unless a simpler one is within one standard
+    error of it. FILE then has learned all of DATA and keeps the texts; its
+    log records the tuning.
+
+    [bold]Examples[/]
+
+      bunrui tune train.csv --out best.bunrui
+      bunrui tune train.csv --out best.bunrui --fast --metric macro_f1
+      bunrui tune mail.bunrui --out better.bunrui --budget 60
+      bunrui tune threads.jsonl --id thread --out best.bunrui --folds 5 --by id
+    """
+    parts.check()
+    if not out:
+        raise OptionError("--out is empty: give the classifier a name.")
+    check_folder(out, is_new=True)
+    with interrupts(f"interrupted; {out} was not made"):
+        found = _texts(data, documents)
+        cut = parts.of(found)
+        say_duplicates(found)
+        tuning = _tune(found, cut, metric=metric, budget=budget, fast=fast)
+        _learn(out, found, tuning)
+    if json:
+        print(to_json(tuning.to_dict()))
+    else:
+        print(tuning.reason())
+    say(f"learned {counted(len(found.labels), 'document')} into {out}")
+
+
+def _tune(found: Collection, parts: Any, **options: Any) -> Tuning:
+    from bunrui.views.comparison import trial_table
+
+    given: Any = found.classifier.analyzer  # of a file or of the command line: no function
+    analyzer = bunrui.AnalyzerSpec(name=given) if isinstance(given, str) else given
+    with live() as show_live:
+
+        def watch(search: Search, settings: Settings) -> None:
+            table = partial(trial_table, search) if search.trials else None
+            show_live(table, f"{len(search.trials) + 1}: {settings.describe()}")
+
+        return bunrui.selection.tune(found.texts, found.labels, folds=parts, analyzer=analyzer, watch=watch, **options)
+
+
+def _learn(out: str, found: Collection, tuning: Tuning) -> None:
+    """The classifier that has learned everything; it is there as a whole or not at all."""
+
+    chosen = tuning.settings
+    with ExitStack() as stack:
+        classifier = stack.enter_context(
+            bunrui.store.creating(out, keep="text", analyzer=chosen.analyzer, **chosen.options())
+        )
+        with classifier.learning(note={"tuned": tuning.note()}) as session:
+            for start in range(0, len(found.texts), _BATCH):
+                rows = slice(start, start + _BATCH)
+                names = {"ids": found.ids[rows], "sources": found.sources[rows]}
+                session.add(found.texts[rows], found.labels[rows], **names)
+        with uninterrupted():
+            stack.close()  # the file gets its name

@@ -1,4 +1,6 @@
-"""What people see: lines and a progress bar on stderr, tables on stdout.
+"""The voice of the commands: lines, errors and a progress bar on stderr, tables on stdout.
+
+An error of the library is said in the words of the command line: an option is `--min-df`, the next step a command.
 
 Nothing that comes out of data may move the cursor or change colours: control characters are shown as pictures.
 """
@@ -7,24 +9,25 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import signal
 import sys
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
 
-from bunrui.phrases import counted, visible
+from bunrui.engines.stream import ahead
+from bunrui.errors import STEPS, UNSAID, BunruiError, DataError, Option, Step
+from bunrui.labels import text_of
+from bunrui.phrases import counted, one_line, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from bunrui.documents import Reader
     from bunrui.engines.tasks import Done
-    from bunrui.errors import DataError
 
 _UNSAFE = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _PLAIN_WIDTH = 120
@@ -37,20 +40,20 @@ def say(message: str) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         raise
-    except OSError:  # a full disk, say: that is describe at the end
+    except OSError:  # a full disk, say: that is said at the end
         pass
     if not (message.isascii() and message.replace("\n", "").isprintable()):
         message = visible(message)
     print(message, file=sys.stderr, flush=True)
 
 
-def to_json(value: Any, indent: int | None = None) -> str:
+def to_json(value: Any) -> str:
     """JSON that is safe to show: what would act on a terminal is escaped.
 
     >>> to_json({"日本": "\\x9b\\x1b"})
     '{"日本": "\\\\u009b\\\\u001b"}'
     """
-    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    text = json.dumps(value, ensure_ascii=False)
     return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
@@ -80,23 +83,23 @@ def say_reading(reader: Reader) -> None:
 
     And which files have a first line that looks like a row: it was not read as one.
     """
-    _say_encodings(reader.encodings)
+    for encoding, n_files in reader.encodings.items():
+        say(f"{counted(n_files, 'file')} {'was' if n_files == 1 else 'were'} read as {encoding}")
     for name in reader.doubtful_headers[:3]:
         say(
             f"warning: the first line of {name} was taken for the names of its columns, but looks like a row: if it is "
             "one, put a line with the names above it"
         )
+    for name in reader.progress.unread_labels[:1]:
+        given = text_of(next(source.label for source in reader.sources if source.label is not None))
+        say(
+            f"the column {reader.options.label!r} of {name} is not read: --as gives all documents the label "
+            f"{one_line(given)}"
+        )
     if reader.n_skipped:
-        from bunrui.cli.errors import describe
-
-        reasons = "".join(f"\n  {describe(error)}" for error in reader.bad_rows[:3])
+        reasons = "".join(f"\n  {describe(error)}" for error in reader.progress.skipped[:3])
         more = "\n  …" if reader.n_skipped > 3 else ""
         say(f"skipped {counted(reader.n_skipped, 'bad row')}:{reasons}{more}")
-
-
-def _say_encodings(found: dict[str, int]) -> None:
-    for name, n_files in found.items():
-        say(f"{counted(n_files, 'file')} {'was' if n_files == 1 else 'were'} read as {name}")
 
 
 @contextmanager
@@ -110,7 +113,7 @@ def interrupts(message: str) -> Iterator[None]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Ctrl-C does nothing in here: what is being written is either there as a whole or not at all."""
+    """Ignore Ctrl-C in a block that writes: its result is there as a whole or not at all."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -137,12 +140,30 @@ class Bar:
     def __enter__(self) -> Bar:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._progress is not None:
             self._progress.stop()
 
+    def __iter__(self) -> Iterator[Any]:
+        """The batches of the reader, read ahead; each is done when the next one is asked for."""
+        with self, closing(ahead(self._reader)) as batches:  # type: ignore[type-var]
+            for batch in batches:
+                yield batch
+                self.add(batch.num_rows)
+
+    def tell(self, done: Done) -> None:
+        """A worker of a cluster is done with its block."""
+        self._reader.progress.add(done.progress)
+        self.add(done.n_docs)
+
+    def check(self, done: str, what: str = "documents") -> None:
+        """Raise an error if the reader had no documents."""
+        if not self.n_docs:
+            say_reading(self._reader)
+            raise DataError(f"there are no {what} to be read: nothing was {done}")
+
     def add(self, n_docs: int) -> None:
-        """So many more documents are done."""
+        """Count `n_docs` more documents as done."""
         self.n_docs += n_docs
         if self._quiet:
             return
@@ -191,24 +212,34 @@ _BESIDE = 8  # lines that are no rows: heads, what is going on, the prompt
 
 
 @contextmanager
-def live() -> Iterator[Callable[[Callable[[int], Any]], None] | None]:
-    """A function that shows a table in place of the one before; None where nobody looks.
+def live() -> Iterator[Callable[[Callable[[int], Any] | None, str], None]]:
+    """A function that shows a table, and a line below it, in place of those before; nothing where nobody looks.
 
-    It is given a function that makes the table of so many rows, as many as fit on the screen.
+    It takes a function that makes the table; the argument of that is the number of rows that fit on the screen.
     """
     if not sys.stderr.isatty():
-        yield None
+        yield lambda make, line: None
         return
-    from rich.console import Console
+    from rich.console import Console, Group
     from rich.live import Live
+    from rich.text import Text
 
     console = Console(stderr=True, highlight=False)
     with Live(console=console, transient=True, auto_refresh=False) as shown:
 
-        def update(make: Callable[[int], Any]) -> None:
-            shown.update(make(max(console.height - _BESIDE, 3)), refresh=True)
+        def update(make: Callable[[int], Any] | None, line: str) -> None:
+            tables = [] if make is None else [make(max(console.height - _BESIDE, 3))]
+            shown.update(Group(*tables, Text(line, "dim")), refresh=True)
 
         yield update
+
+
+def extent(n_docs: int, n_labels: int) -> str:
+    """
+    >>> extent(1200, 1)
+    '1,200 documents of 1 label'
+    """
+    return f"{counted(n_docs, 'document')} of {counted(n_labels, 'label')}"
 
 
 def size(n_bytes: int) -> str:
@@ -222,46 +253,52 @@ def size(n_bytes: int) -> str:
     return f"{n_bytes / 1e3:.1f} kB" if n_bytes < 1e6 else f"{n_bytes / 1e6:,.1f} MB"
 
 
-# --- the work of a cluster
+# --- errors
+
+_STEPS = STEPS | {
+    "learn": "learn documents first, with 'bunrui learn'",
+    "create": "make one with 'bunrui learn {file} DATA'",
+    "reopen": "the next command reads it anew",
+    "fetch": "get it with 'bunrui datasets fetch {file}'",
+    "fetch-from": "give your copy with 'bunrui datasets fetch {file} --from PATH'",
+    "list-corpora": "'bunrui datasets list' shows all of them",
+    "learn-table": "learn the table into a new file, with --columns",
+    "other-model": "choose another with 'bunrui set {file} --model nbsvm'",
+    "replace-surrogate": "replace it",
+}
+
+# Options that have another name on the command line, everywhere or in one command.
+_NAMES = {"html": "from-html", "kinds": "kind", "ids": "by-id", "digests": "by-digest"}
+_NAMES_IN = {"predict": {"negative": "against"}}
+_STEPS_IN = {
+    "predict": {
+        "check-path": "check the path; a text goes with --line",
+        "check-pattern": "check the pattern; a text goes with --line",
+    }
+}
 
 
-class _FarReading:
-    """What a bar and the messages about bad rows, encodings and headers want to know of a reader."""
+def describe(error: BunruiError, command: str = "") -> str:
+    """An error in a sentence, for the user of a command.
 
-    def __init__(self, bytes_total: int | None) -> None:
-        self.bytes_total = bytes_total
-        self.bytes_read = self.bytes_unpacked = self.n_skipped = 0
-        self.bad_rows: list[DataError] = []
-        self.doubtful_headers: list[str] = []
-        self.encodings: Counter[str] = Counter()
+    >>> from bunrui.errors import DataError, LabelError, OptionError
+    >>> describe(OptionError(option="max_features", value=0, expected="a whole number, at least 1"))
+    '--max-features should be a whole number, at least 1, not 0'
+    >>> describe(DataError("this is in no folder", hint=("leave it out with ", Option("exclude", "read me.txt"))))
+    "this is in no folder: leave it out with --exclude 'read me.txt'"
+    >>> describe(DataError("these have no labels", hint=("give them one with ", Option("as", {"spam": "mails/spam"}))))
+    'these have no labels: give them one with --as spam'
+    >>> describe(LabelError("there are 3 labels", hint=("name the other with ", Option("negative"))), "predict")
+    'there are 3 labels: name the other with --against'
+    """
+    names = _NAMES | _NAMES_IN.get(command, {})
+    steps = _STEPS | _STEPS_IN.get(command, {})
 
-    def add(self, done: Done) -> None:
-        self.bytes_read += done.n_bytes
-        self.bytes_unpacked += done.n_unpacked
-        self.n_skipped += done.n_skipped
-        self.bad_rows += done.bad_rows
-        self.doubtful_headers += done.doubtful_headers
-        self.encodings.update(done.encodings)
+    def spell(part: Option | Step) -> str:
+        if isinstance(part, Step):
+            return steps[part.name].format(file=shlex.quote(part.file))
+        name = f"--{names.get(part.name, part.name).replace('_', '-')}"
+        value = next(iter(part.value)) if isinstance(part.value, Mapping) else part.value
+        return name if value in (UNSAID, ...) else f"{name} {shlex.quote(str(value))}"
 
-
-class Watch:
-    """Shows how many blocks are done."""
-
-    def __init__(self, reader: Reader) -> None:
-        self.progress = _FarReading(reader.bytes_total)
-        self.bar = Bar(cast("Reader", self.progress))
-
-    def __call__(self, done: Done) -> None:
-        self.progress.add(done)
-        self.bar.add(done.n_docs)
-
-    def say_reading(self) -> None:
-        say_reading(cast("Reader", self.progress))
-
-
-@contextmanager
-def watch_blocks(reader: Reader) -> Iterator[Watch]:
-    """A bar for blocks that a cluster reads."""
-    watch = Watch(reader)
-    with watch.bar:
-        yield watch
+    return error.tell(spell)

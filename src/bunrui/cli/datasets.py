@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bunrui.cli.console import Bar, interrupts, say, show, size, stdout_console, to_json
-from bunrui.cli.options import argument, flag, option
+from bunrui.cli.parameters import argument, flag, option
 from bunrui.errors import DataError, OptionError
 from bunrui.phrases import counted, one_line
 
@@ -86,12 +86,12 @@ def _list(json: bool) -> None:
     rows = [(corpus, _folder(corpus)) for corpus in CORPORA.values()]
     if json:
         for corpus, here in rows:
-            print(to_json(_described(corpus) | {"path": here}))
+            print(to_json(_describe(corpus) | {"path": here}))
     elif sys.stdout.isatty():
         _show(rows)
     else:
         for corpus, here in rows:
-            print("\t".join(map(one_line, (*_fields(corpus), here or ""))))
+            print("\t".join(map(one_line, (*_fields(corpus, ", ".join(_splits(corpus))), here or ""))))
 
 
 def _folder(corpus: Corpus) -> str | None:
@@ -104,7 +104,7 @@ def _folder(corpus: Corpus) -> str | None:
         return None
 
 
-def _described(corpus: Corpus) -> dict[str, Any]:
+def _describe(corpus: Corpus) -> dict[str, Any]:
     return {
         "name": corpus.name,
         "title": corpus.title,
@@ -118,12 +118,16 @@ def _described(corpus: Corpus) -> dict[str, Any]:
     }
 
 
-def _fields(corpus: Corpus) -> tuple[str, ...]:
-    """Name, language, splits with their documents, labels, size, licence, title."""
-    splits = [f"{split} {corpus.rows[split]:,}" if split in corpus.rows else split for split in corpus.splits]
+def _splits(corpus: Corpus) -> list[str]:
+    """Each split with its documents, where these were counted."""
+    return [f"{split} {corpus.rows[split]:,}" if split in corpus.rows else split for split in corpus.splits]
+
+
+def _fields(corpus: Corpus, documents: str) -> tuple[str, ...]:
+    """Name, language, documents, labels, size, licence, title."""
     labels = "" if corpus.n_labels is None else str(corpus.n_labels)
     how = size(corpus.n_bytes) if corpus.n_bytes else "" if corpus.has_address else "bring it"
-    return corpus.name, corpus.language, ", ".join(splits), labels, how, corpus.licence, corpus.title
+    return corpus.name, corpus.language, documents, labels, how, corpus.licence, corpus.title
 
 
 def _show(rows: list[tuple[Corpus, str | None]]) -> None:
@@ -146,19 +150,12 @@ def _paragraph(text: str) -> Any:
 
 
 def _table(rows: list[tuple[Corpus, str | None]], width: int) -> Any:
-    """Those with ✓ are here."""
+    """The corpora; a ✓ marks those that are here."""
     from bunrui.views.tables import Column, Table
 
-    columns: dict[str, list[str]] = {
-        "": ["✓" if here else "" for _, here in rows],
-        "name": [corpus.name for corpus, _ in rows],
-        "lang": [corpus.language for corpus, _ in rows],
-        "documents": [_documents(corpus) for corpus, _ in rows],
-        "labels": ["" if corpus.n_labels is None else str(corpus.n_labels) for corpus, _ in rows],
-        "size": [size(corpus.n_bytes) if corpus.n_bytes else "" for corpus, _ in rows],
-        "licence": [corpus.licence for corpus, _ in rows],
-        "title": [corpus.title for corpus, _ in rows],
-    }
+    cells = [("✓" if here else "", *_fields(corpus, _documents(corpus))) for corpus, here in rows]
+    names = ("", "name", "lang", "documents", "labels", "size", "licence", "title")
+    columns = dict(zip(names, zip(*cells, strict=True), strict=True))
     left_out = set() if width >= _WIDE else {"labels", "licence"}
     left_out |= {"lang", "documents", "size"} if width < _NARROW else set()
     shown = {name: cells for name, cells in columns.items() if any(cells) and name not in left_out}
@@ -178,7 +175,7 @@ def _documents(corpus: Corpus) -> str:
     """
     if len(corpus.splits) > _MOST_SPLITS:
         return f"{corpus.splits[0]} … {corpus.splits[-1]}\n{sum(corpus.rows.values()):,}"
-    return "\n".join(f"{split} {corpus.rows[split]:,}" if split in corpus.rows else split for split in corpus.splits)
+    return "\n".join(_splits(corpus))
 
 
 class _Transfer(Bar):
@@ -189,7 +186,7 @@ class _Transfer(Bar):
         self._what = ""
 
     def report(self, what: str, done: int, total: int | None) -> None:
-        """So many bytes are done."""
+        """Show that `done` bytes are done."""
         if self._quiet or self.seconds < self._PATIENCE:
             return
         if what != self._what:

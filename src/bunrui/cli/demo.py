@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import bunrui
 from bunrui.cli.console import interrupts, say, stdout_console
-from bunrui.cli.options import flag
+from bunrui.cli.parameters import flag
 from bunrui.cli.serve import check_packages
 from bunrui.data import read
 from bunrui.errors import OptionError
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from bunrui.evaluation import Metrics
-    from bunrui.views.tables import Table
 
 _FOLDS = 5
 _WIDTH = 100
@@ -70,7 +69,7 @@ def _temporary() -> Iterator[bunrui.StoredClassifier]:
 
     with (
         tempfile.TemporaryDirectory(prefix="bunrui-demo-") as folder,
-        closing(bunrui.create(os.path.join(folder, "news.bunrui"))) as classifier,
+        bunrui.create(os.path.join(folder, "news.bunrui")) as classifier,
     ):
         yield classifier
 
@@ -142,21 +141,17 @@ def _folds(classifier: bunrui.StoredClassifier, corpus: Rows) -> Metrics:
 
 
 def _predict(console: Console, classifier: bunrui.StoredClassifier, queries: Rows) -> None:
-    _heading(console, "Predict: P(class | text)", "bunrui predict news.bunrui new.jsonl --top 5")
-    console.print(_probability_table(classifier, queries))
-
-
-def _probability_table(classifier: bunrui.StoredClassifier, queries: Rows) -> Table:
     from rich.text import Text
 
     from bunrui.views.tables import Column, Table, numbers, words
 
+    _heading(console, "Predict: P(class | text)", "bunrui predict news.bunrui new.jsonl --top 5")
     rows = []
     for row, shares in zip(queries, classifier.predict_proba([row["text"] for row in queries]), strict=True):
         cells = [Text(f"{p:.3f}", "bold green" if p == shares.max() else "") for p in shares]
         rows.append([row["text"], row["label"], *cells])
     text = Column("text", is_number=False, overflow="cut", max_width=34)
-    return Table([text, *words("true"), *numbers(*map(str, classifier.classes_))], rows)
+    console.print(Table([text, *words("true"), *numbers(*map(str, classifier.classes_))], rows))
 
 
 def _least_sure(classifier: bunrui.StoredClassifier, queries: Rows) -> str:

@@ -23,13 +23,14 @@ from bunrui.labels import type_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from bunrui.classifier import AnyClassifier
     from bunrui.cli.options import Chosen
 
 
 _FEW_BYTES = 1 << 16
 
 
-# What may be something else than lines, or lines that take more than splitting.
+# The beginning of other formats, and of lines that take more than splitting.
 _NOT_PLAIN = re.compile(
     rb"\s*(?:\{|__label__)|[^\n]*text|From |[A-Za-z][\w-]*: |PAR1|ARROW1|BZh|[\x1f\x28\xef\xfd\xff]"
 ).match
@@ -44,7 +45,7 @@ class Stdin:
         self._head = b""
 
     def read(self, n_bytes: int) -> bytes:
-        """At most so many bytes; none at the end."""
+        """At most `n_bytes`; none at the end."""
         if self._head:
             data, self._head = self._head[:n_bytes], self._head[n_bytes:]
             return data
@@ -103,26 +104,6 @@ def several_in(batch: pa.RecordBatch) -> int:
     return int(pc.sum(pc.greater(pc.list_value_length(labels), 1)).as_py() or 0)
 
 
-def empty_in(batch: pa.RecordBatch) -> int:
-    """How many documents have no text: nothing, or spaces; no tokens.
-
-    >>> import pyarrow as pa
-    >>> empty_in(pa.record_batch({"text": ["", " \\n", "a", "\\u3000" * 100]}))
-    3
-    >>> empty_in(pa.record_batch({"text": [["a"], []]}))
-    1
-    """
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    texts = batch["text"]
-    if pa.types.is_nested(texts.type):
-        return int(np.count_nonzero(np.diff(texts.offsets) == 0))
-    # Not utf8_trim_whitespace: it copies the texts, and takes 7 to 100 times as long.
-    return int(pc.sum(pc.or_(pc.utf8_is_space(texts), pc.equal(pc.binary_length(texts), 0))).as_py() or 0)
-
-
 def set_place(error: BunruiError, batch: pa.RecordBatch) -> None:
     """Say where the row of a batch comes from that an error is about."""
     if error.row is not None:
@@ -130,7 +111,7 @@ def set_place(error: BunruiError, batch: pa.RecordBatch) -> None:
 
 
 @contextmanager
-def placed(batch: pa.RecordBatch | None) -> Iterator[None]:
+def locate_errors(batch: pa.RecordBatch | None) -> Iterator[None]:
     """A block in which errors about a row of a table say where it comes from."""
     try:
         yield
@@ -162,10 +143,10 @@ def find_chosen(classifier: bunrui.StoredClassifier, chosen: Chosen) -> dict[str
     """The documents that were named on the command line, as the classifier takes them."""
     if chosen.by_id:
         return {"ids": list(chosen.by_id)}
-    return {"digests": _whole(classifier, [digest.lower() for digest in chosen.by_digest or []])}
+    return {"digests": _complete_digests(classifier, [digest.lower() for digest in chosen.by_digest or []])}
 
 
-def _whole(classifier: bunrui.StoredClassifier, given: list[str]) -> list[str]:
+def _complete_digests(classifier: bunrui.StoredClassifier, given: list[str]) -> list[str]:
     """Digests of which only the first digits may be given, as `bunrui log` shows them on a terminal."""
     for digest in given:
         if not _FEWEST_DIGITS <= len(digest) <= _DIGITS or not set(digest) <= set("0123456789abcdef"):
@@ -183,11 +164,11 @@ def _whole(classifier: bunrui.StoredClassifier, given: list[str]) -> list[str]:
                     whole.add(document.digest)
     for digest, whole in found.items():
         if len(whole) != 1:
-            raise _unclear(classifier, digest, len(whole))
+            raise _unclear_error(classifier, digest, len(whole))
     return [digest for whole in found.values() for digest in whole]
 
 
-def _unclear(classifier: bunrui.StoredClassifier, digest: str, n: int) -> Exception:
+def _unclear_error(classifier: bunrui.StoredClassifier, digest: str, n: int) -> Exception:
     if n:
         return UnlearnError(f"{n} texts have digests that begin with {digest!r}: give more digits")
     return point_to_log(
@@ -239,3 +220,8 @@ def say_new(given: Iterable[Any], known: Collection[Any]) -> None:
             near = get_close_matches(label, known, n=1) if is_like else []
             meant = f": did you mean {near[0]!r}? 'bunrui undo' takes this back" if near else ""
             say(f"{label!r} is a new label{meant}")
+
+
+def reads_tables(classifier: AnyClassifier) -> bool:
+    """Whether a classifier is one of tables."""
+    return bool(getattr(classifier.analyzer, "name", classifier.analyzer) == "columns")

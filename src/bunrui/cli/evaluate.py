@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import bunrui
 from bunrui.cli.collection import MOST_PROBABILITIES, LearnedBefore, evaluate_alone, say_several
 from bunrui.cli.console import Bar, interrupts, say, say_reading, show, to_json
-from bunrui.cli.documents import labels_in, placed, several_in
-from bunrui.cli.options import (
-    PANEL,
-    Analysis,
-    LabelledDocuments,
-    LabelSets,
-    Model,
-    Parts,
-    argument,
-    file_argument,
-    flag,
-    option,
-    reads_tables,
-)
-from bunrui.cli.output import check_page, page_of_test, page_of_themselves, write_page
-from bunrui.engines.stream import ahead, texts_of
-from bunrui.errors import DataError, OptionError
+from bunrui.cli.documents import labels_in, locate_errors, reads_tables, several_in
+from bunrui.cli.options import PANEL, Analysis, LabelledDocuments, LabelSets, Model, Parts
+from bunrui.cli.output import check_page, page_of_test, page_of_themselves, place_of, write_page
+from bunrui.cli.parameters import argument, file_argument, flag, option
+from bunrui.engines.stream import texts_of
+from bunrui.errors import OptionError
 from bunrui.labels import as_list, given_label, text_of, type_of
 from bunrui.phrases import counted, one_line, some
 
@@ -123,7 +111,7 @@ def evaluate(
     if analysis.given():
         raise OptionError("the classifier has its analyzer: give --analyzer and the like with --loo or --folds.")
 
-    with interrupts("interrupted"), closing(bunrui.open(file, read_only=True)) as opened:
+    with interrupts("interrupted"), bunrui.open(file, read_only=True) as opened:
         reader = documents.read(data, labelled=True, columns=reads_tables(opened), label_type=opened.label_type)
         classifier, learned = model.of(opened), LearnedBefore.into(opened.path)
         if several.labels:
@@ -140,7 +128,7 @@ def evaluate(
 
 
 def _report(found: Any, positive: str | None, *, json: bool) -> Any:
-    """Show what was measured, and return it."""
+    """Show the measures, and return them."""
     from bunrui.evaluation import Evaluation, Metrics, MultilabelMetrics
     from bunrui.views import evaluation as views
 
@@ -172,8 +160,8 @@ class _Wrong:
             is_right = answer in as_list(true)
             if not is_right and self._n_characters < _MOST_CHARACTERS:
                 document = texts[row] if isinstance(texts, list) else texts[row].as_py()
-                source, line = batch["source"][row].as_py(), batch["line"][row].as_py()
-                self.documents[self._n_docs + row] = document, source if line is None else f"{source}, line {line}"
+                place = place_of(batch["source"][row].as_py(), batch["line"][row].as_py())
+                self.documents[self._n_docs + row] = document, place
                 self._n_characters += len(document)
         self._n_docs += batch.num_rows
 
@@ -191,26 +179,26 @@ def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: _Wrong | None, 
     true, found, kept, n_kept = [], [], [], 0
     n_several = 0
     calibrated = classifier.is_calibrated
-    with Bar(reader) as bar, closing(ahead(reader)) as batches:  # type: ignore[type-var]
-        for batch in batches:
-            texts = texts_of(batch)
-            n_kept += batch.num_rows * len(known)
-            with placed(batch):
-                # Labels alone do not need the scores of all classes.
-                scores = classifier.scores(texts) if n_kept <= MOST_PROBABILITIES else None
-                predicted = classifier.predict(texts) if scores is None else names[scores.argmax(axis=1)]
-            tally.add(batch["label"], predicted)
-            learned.add(texts)
-            labels |= labels_in(batch)
-            n_several += several_in(batch)
-            if wrong is not None:
-                wrong.add(batch, texts, predicted)
-            bar.add(batch.num_rows)
-            if scores is not None:
-                true += batch["label"].to_pylist()
-                found.append(predicted)
-                kept.append(classifier.probabilities_of(scores, texts) if calibrated else scores)
-    _check_read(reader, bar)
+    bar = Bar(reader)
+    for batch in bar:
+        texts = texts_of(batch)
+        n_kept += batch.num_rows * len(known)
+        with locate_errors(batch):
+            # Labels alone do not need the scores of all classes.
+            scores = classifier.scores(texts) if n_kept <= MOST_PROBABILITIES else None
+            predicted = classifier.predict(texts) if scores is None else names[scores.argmax(axis=1)]
+        tally.add(batch["label"], predicted)
+        learned.add(texts)
+        labels |= labels_in(batch)
+        n_several += several_in(batch)
+        if wrong is not None:
+            wrong.add(batch, texts, predicted)
+        if scores is not None:
+            true += batch["label"].to_pylist()
+            found.append(predicted)
+            kept.append(classifier.probabilities_of(scores, texts) if calibrated else scores)
+    bar.check("evaluated")
+    say_reading(reader)
     _say_unknown(labels, known)
     say_several(n_several)
     if n_kept > MOST_PROBABILITIES:
@@ -235,23 +223,17 @@ def _of_sets(
     thresholds = several.thresholds(classifier)
     true: list[Any] = []
     found: list[set[Any]] = []
-    with Bar(reader) as bar, closing(ahead(reader)) as batches:  # type: ignore[type-var]
-        for batch in batches:
-            texts = texts_of(batch)
-            with placed(batch):
-                found += classifier.predict_labels(texts, threshold=thresholds)
-            learned.add(texts)
-            true += [set(as_list(row)) for row in batch["label"].to_pylist()]
-            bar.add(batch.num_rows)
-    _check_read(reader, bar)
+    bar = Bar(reader)
+    for batch in bar:
+        texts = texts_of(batch)
+        with locate_errors(batch):
+            found += classifier.predict_labels(texts, threshold=thresholds)
+        learned.add(texts)
+        true += [set(as_list(row)) for row in batch["label"].to_pylist()]
+    bar.check("evaluated")
+    say_reading(reader)
     _say_unknown(set().union(*true), known)
     return measure_labels(true, found, labels=known)
-
-
-def _check_read(reader: Reader, bar: Bar) -> None:
-    say_reading(reader)
-    if not bar.n_docs:
-        raise DataError("there are no documents to be read: nothing was evaluated")
 
 
 def _say_unknown(labels: set[Any], known: list[Any]) -> None:

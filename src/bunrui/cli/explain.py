@@ -7,20 +7,20 @@ import os
 import re
 import shlex
 import sys
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import bunrui
 from bunrui.cli.console import interrupts, say, show, to_json
-from bunrui.cli.options import Classifier, Model, argument, check_text, flag, option
+from bunrui.cli.options import Model, check_text
 from bunrui.cli.output import check_page, write_page
+from bunrui.cli.parameters import Classifier, argument, flag, option
 from bunrui.errors import DataError, EncodingError, OptionError
 from bunrui.labels import text_of
 from bunrui.phrases import one_line
 
 if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
-    from bunrui.models.keywords import Word
+    from bunrui.models.explain import Word
     from bunrui.views.tables import Table
 
 _FEW_WORDS = 8
@@ -61,7 +61,7 @@ def explain(
         command = f"bunrui explain {shlex.quote(file)} < {shlex.quote(text)}"
         say(f"{text!r} is explained as a text. What the file of that name holds is explained by: {command}")
     check_text(text, "TEXT", "convert it with iconv first")
-    with interrupts("interrupted"), closing(bunrui.open(file, read_only=True)) as opened:
+    with interrupts("interrupted"), bunrui.open(file, read_only=True) as opened:
         named = opened.label_named
         explanation = model.of(opened).explain(text, label=named(label), against=named(against))
     if html is not None:
@@ -98,13 +98,13 @@ def _standard_input() -> str:
 def words(
     *,
     file: Classifier,
-    model: Model,
     label: str | None = argument("LABEL", "The label; all if there is none."),
     positive: str | None = option("--positive", "LABEL", "Log-odds of words: for this label,"),
     negative: str | None = option("--negative", "LABEL", "… against this one."),
     word: str | None = option("--word", "WORD", "Only this word."),
     top: int | None = option("--top", "N", "How many words (20; 8 of each label).", min=1),
     json: bool = flag("--json", "As JSON: a list of words with weights and counts."),
+    model: Model,
 ) -> None:
     """Show the words that speak for a label.
 
@@ -127,7 +127,7 @@ def words(
         raise OptionError("--negative goes with --positive.")
     if word is not None:
         check_text(word, "--word", "convert it with iconv first")
-    with interrupts("interrupted"), closing(bunrui.open(file, read_only=True)) as opened:
+    with interrupts("interrupted"), bunrui.open(file, read_only=True) as opened:
         classifier = model.of(opened)
         if label is None and positive is None and word is None:
             _all_labels(classifier, top or _FEW_WORDS, json)

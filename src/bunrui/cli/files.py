@@ -1,33 +1,27 @@
-"""`bunrui merge`, `copy`, `slim`, `compact`, `train`; `count`, which makes pieces to merge."""
+"""`bunrui merge`, `copy`, `slim`, `compact`, `train`, `export`; `count`, which makes pieces to merge."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import bunrui
-from bunrui.cli.console import Bar, interrupts, say, say_reading, size, uninterrupted
+from bunrui.cli.console import Bar, extent, interrupts, say, say_reading, size, uninterrupted
 from bunrui.cli.info import say_choice
-from bunrui.cli.options import (
-    Classifier,
-    LabelledDocuments,
-    LearnedAnalysis,
-    Memory,
-    argument,
-    file_argument,
-    flag,
-    option,
-)
-from bunrui.cli.output import check_folder
-from bunrui.engines.stream import ahead, texts_of
-from bunrui.errors import DataError, OptionError, StoreError
+from bunrui.cli.options import Analysis, LabelledDocuments, LearnedAnalysis, Memory, Model
+from bunrui.cli.output import check_folder, check_page, open_table, write_page
+from bunrui.cli.parameters import Classifier, argument, file_argument, flag, option
+from bunrui.engines.stream import texts_of
+from bunrui.errors import OptionError, StoreError
 from bunrui.phrases import counted
 
 if TYPE_CHECKING:
     from bunrui.counts import Counts
     from bunrui.documents import Reader
+    from bunrui.export import Page
 
 
 def merge(
@@ -51,23 +45,22 @@ def merge(
     """
 
     with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
-        opened = [stack.enter_context(closing(bunrui.open(other, read_only=True))) for other in others]
+        opened = [stack.enter_context(bunrui.open(other, read_only=True)) for other in others]
         is_new = not os.path.lexists(file)
-        with uninterrupted(), _alike(file, opened) if is_new else closing(bunrui.open(file)) as target:
+        with uninterrupted(), _create_alike(file, opened) if is_new else bunrui.open(file) as target:
             before, choice = target.last_change, target.choice
             left_out = target.merge_all(opened, unique=unique)
             known, changes = target.info(), target.history(after=before)
-    documents, labels = counted(known["documents"], "document"), counted(len(known["labels"]), "label")
     n_added = len(others) - len(left_out)
     done = f"merged {counted(n_added, 'file')} into {file}" if n_added else f"nothing new for {file}"
-    say(f"{done}: it has learned {documents} of {labels}")
+    say(f"{done}: it has learned {extent(known['documents'], len(known['labels']))}")
     n_duplicates = sum(entry.note.get("duplicates", 0) for entry in changes)
     if n_duplicates:
         say(f"{n_duplicates:,} of them: a text that was there before; each time counts")
     say_choice(target, choice)
 
 
-def _alike(file: str, opened: list[bunrui.StoredClassifier]) -> AbstractContextManager[bunrui.StoredClassifier]:
+def _create_alike(file: str, opened: list[bunrui.StoredClassifier]) -> AbstractContextManager[bunrui.StoredClassifier]:
     """A new classifier for what the others know."""
     from bunrui.store.store import KEEPS
 
@@ -113,14 +106,14 @@ def slim(
       bunrui slim mail.bunrui tiny.bunrui --min-df 3
       bunrui slim web.bunrui small.bunrui --min-df 2 --memory 2GB
     """
-    from bunrui.store.bounded import slim_bounded
+    from bunrui.store.sessions import slim_bounded
 
     model = None  # that was trained
     with interrupts(f"interrupted; {copy} was not written"):
         if memory is not None:
             least = slim_bounded(file, copy, memory, min_df=min_df)
         else:
-            with closing(bunrui.open(file, read_only=True)) as classifier:
+            with bunrui.open(file, read_only=True) as classifier:
                 model = classifier.model if classifier.needs_documents else None
                 least = classifier.slim(copy, min_df=min_df)
     say(f"wrote {copy}: {size(os.path.getsize(copy))}, {file} has {size(os.path.getsize(file))}")
@@ -132,7 +125,7 @@ def slim(
         say(f"it has the weights of {model}, but no documents to train it again: as {model} it learns no more")
     if least > 1:
         say(f"it lacks the words of fewer than {least} documents: it cannot learn, unlearn or be merged exactly")
-    say("it cannot tell which documents were learned, nor undo: it has their words, but no texts and no digests")
+    say("it cannot tell which documents were learned, nor undo earlier changes: it has no texts and no digests")
 
 
 def compact(file: Classifier) -> None:
@@ -147,8 +140,8 @@ def compact(file: Classifier) -> None:
       bunrui compact mail.bunrui
     """
 
-    before = os.path.getsize(file) if os.path.isfile(file) else 0
-    with closing(bunrui.open(file)) as classifier, uninterrupted():
+    with bunrui.open(file) as classifier, uninterrupted():
+        before = os.path.getsize(file)
         classifier.compact()
     after, old = size(os.path.getsize(file)), size(before)
     say(f"compacted {file}: {after}, as small as it can be" if after == old else f"compacted {file}: {after} of {old}")
@@ -167,8 +160,8 @@ def train(file: Classifier) -> None:
 
       bunrui train reviews.bunrui
     """
-    before = os.path.getsize(file) if os.path.isfile(file) else 0
-    with interrupts("interrupted; nothing was changed"), closing(bunrui.open(file)) as classifier:
+    with interrupts("interrupted; nothing was changed"), bunrui.open(file) as classifier:
+        before = os.path.getsize(file)
         has_weights = classifier.train()
         model, n_docs = classifier.model, classifier.counts.n_docs
     if not has_weights:
@@ -176,6 +169,85 @@ def train(file: Classifier) -> None:
         return
     after, old = size(os.path.getsize(file)), size(before)
     say(f"trained {model} from {counted(n_docs, 'document')}: {file} has {after}, it had {old}")
+
+
+# --- a page, or a table
+
+
+def export(
+    *,
+    file: Classifier,
+    output: str | None = argument("OUT", "A table: .parquet .arrow .csv .tsv"),
+    page: str | None = option("--page", "PATH", "Write a page that classifies and explains in a browser, offline."),
+    test: str | None = option(
+        "--test", "DATA", "Measure on these documents what a smaller page costs; by default, on those that FILE keeps."
+    ),
+    documents: LabelledDocuments,
+) -> None:
+    """Write a page that classifies in a browser, or the counts as a table.
+
+    The page is one HTML file to hand on: it needs no network and nothing to
+    install, and sends no text to anybody. It gives the labels and the
+    probabilities of 'bunrui predict'. It holds the words of the documents,
+    but no texts. It has at most 20 MB: where that is not enough, it leaves
+    out the words that tell labels apart least, and says what accuracy that
+    costs. It reads texts by the analyzers universal and words, and answers
+    as any model but aode and columns.
+
+    The table has a row for each word and label that occur together: feature,
+    label, term_count (occurrences) and doc_freq (documents). 'bunrui info
+    --json' has the totals of each label. Both work whatever FILE keeps.
+
+    [bold]Examples[/]
+
+      bunrui export mail.bunrui --page mail.html
+      bunrui export news.bunrui --page news.html --test test.csv
+      bunrui export mail.bunrui counts.parquet
+    """
+    if (output is None) == (page is None):
+        raise OptionError("give OUT for a table, or --page for a page: one of them.")
+    if test is not None and page is None:
+        raise OptionError("--test is for --page: give both, or none.")
+    if test is None and any(vars(documents).values()):
+        raise OptionError("--text, --label and the like are for the documents of --test: give it, or leave them out.")
+    check_page(page, "--page")
+    target = output or page
+    with interrupts(f"interrupted; {target} was not written"), bunrui.open(file, read_only=True) as classifier:
+        if page is not None:
+            _write_page(page, classifier, test, documents)
+        elif output is not None:
+            with open_table(output) as write:
+                for table in classifier.counts.tables():
+                    write(table)
+            say(f"wrote {counted(classifier.counts.n_cells, 'row')} into {output}")
+
+
+def _write_page(path: str, classifier: bunrui.StoredClassifier, test: str | None, documents: LabelledDocuments) -> None:
+    from bunrui.cli.collection import collect
+    from bunrui.export import make_page
+
+    kind = classifier.label_type
+    found = None if test is None else collect([test], documents, Model(), Analysis(), label_type=kind)
+    made = make_page(classifier, Path(classifier.path).stem, test=found and (found.texts, found.labels))
+    write_page(path, made.html)
+    _say_size(path, made, is_tested=test is not None)
+
+
+def _say_size(path: str, made: Page, *, is_tested: bool) -> None:
+    """Say what the page has, and what it lacks."""
+    cut, has = made.pruning, f"it has {size(os.path.getsize(path))}"
+    if cut is None:
+        say(f"{has} and all {counted(made.n_features, 'word')}: it answers as the classifier does")
+        return
+    is_whole, words = cut.kept == cut.all, counted(cut.all, "word")
+    said = f"all {words}, with rounded weights" if is_whole else f"{cut.kept:,} of {words}"
+    say(f"{has} and {said}{'' if is_whole else ', those that tell labels apart best'}")
+    if cut.before is None or cut.after is None:
+        say("what that costs was not measured, as the file keeps no texts: give documents with --test")
+        return
+    on = f"{counted(cut.documents, 'document')}{'' if is_tested else ', predicted by the other four fifths'}"
+    whole = "exact weights" if is_whole else "all words"
+    say(f"accuracy {cut.before:.1%} with {whole}, {cut.after:.1%} with these, on {on}")
 
 
 # --- pieces of a corpus
@@ -211,10 +283,16 @@ def count(
       bunrui count huge.jsonl.zst -o part.bunrui --memory 2GB
       bunrui merge all.bunrui shard-*.bunrui
     """
-    _check_usage(shards, output, shard_id)
+    if not output:
+        raise OptionError("--output is empty: give the part a name.")
+    check_folder(output)
+    if shard_id is not None and not shard_id.strip():
+        raise OptionError("--shard-id is empty: give the shard a name.")
+    if "-" in shards and shard_id is None:
+        raise OptionError("the standard input has no name that tells it from others: give --shard-id.")
     with interrupts(f"interrupted; {output} was not made"):
         reader = documents.read(shards, labelled=True, sparing=memory is not None).allowing_empty()
-        new = _new(analysis)
+        new = bunrui.TextClassifier(analyzer=bunrui.AnalyzerSpec(**analysis.given()))
         note = _note(reader, shard_id)
         if os.path.lexists(output):
             _refuse_others(output, note, new)
@@ -223,27 +301,16 @@ def count(
             return
         if memory is None:
             done, learned = _count(reader, new.learn), new.counts
-            with uninterrupted():
-                _write(output, new, note)
+            with uninterrupted(), bunrui.store.creating(output, keep="nothing", **new.get_params()) as part:
+                part.merge_all([new], kind="count", **note)
         else:
             done, learned = _count_bounded(reader, output, new, note, memory)
-    labels = counted(len(learned.live_labels), "label")
-    say(f"counted {counted(done.n_docs, 'document')} of {labels} into {output} in {done.speed()}")
+    say(f"counted {extent(done.n_docs, len(learned.live_labels))} into {output} in {done.speed()}")
     say_reading(reader)
 
 
-def _check_usage(shards: list[str], output: str, shard_id: str | None) -> None:
-    if not output:
-        raise OptionError("--output is empty: give the part a name.")
-    check_folder(output)
-    if shard_id is not None and not shard_id.strip():
-        raise OptionError("--shard-id is empty: give the shard a name.")
-    if "-" in shards and shard_id is None:
-        raise OptionError("the standard input has no name that tells it from others: give --shard-id.")
-
-
 def _note(reader: Reader, shard_id: str | None) -> dict[str, Any]:
-    """What the part says of its shards; an id that was given does not tell how they were read."""
+    """The note of a part about its shards; an id that was given does not tell how they were read."""
     from bunrui.engines.pieces import reading_id, shard_ids
     from bunrui.store.merge import Holding
 
@@ -252,15 +319,10 @@ def _note(reader: Reader, shard_id: str | None) -> dict[str, Any]:
     return Holding(frozenset([shard_id])).note() | {"reading": reading_id(reader)}
 
 
-def _new(analysis: LearnedAnalysis) -> bunrui.TextClassifier:
-
-    return bunrui.TextClassifier(analyzer=bunrui.AnalyzerSpec(**analysis.given()))
-
-
 def _refuse_others(output: str, note: dict[str, Any], new: bunrui.TextClassifier) -> None:
     """Refuse a file that is not the part that would be made."""
 
-    with closing(bunrui.open(output, read_only=True)) as part:
+    with bunrui.open(output, read_only=True) as part:
         notes = [entry.note for entry in part.history() if not entry.undone]
         if notes != [note] or part.counts.fingerprint != new.counts.fingerprint:
             raise StoreError(
@@ -270,20 +332,18 @@ def _refuse_others(output: str, note: dict[str, Any], new: bunrui.TextClassifier
 
 
 def _count(reader: Reader, learn: Callable[[Any, Any], object]) -> Bar:
-    with Bar(reader) as bar, closing(ahead(reader)) as batches:  # type: ignore[type-var]
-        for batch in batches:
-            learn(texts_of(batch), batch["label"])
-            bar.add(batch.num_rows)
-    if not bar.n_docs and reader.n_skipped:  # a shard may be empty, but not bad from the beginning to the end
-        say_reading(reader)
-        raise DataError("there are no documents to be read: nothing was counted")
+    bar = Bar(reader)
+    for batch in bar:
+        learn(texts_of(batch), batch["label"])
+    if reader.n_skipped:  # a shard may be empty, but not bad from the beginning to the end
+        bar.check("counted")
     return bar
 
 
 def _count_bounded(
     reader: Reader, output: str, new: bunrui.TextClassifier, note: dict[str, Any], memory: str
 ) -> tuple[Bar, Counts]:
-    from bunrui.store.bounded import creating_bounded
+    from bunrui.store.sessions import creating_bounded
 
     with (
         creating_bounded(output, memory, keep="nothing", **new.get_params()) as part,
@@ -291,9 +351,3 @@ def _count_bounded(
     ):
         done = _count(reader, session.add)
     return done, part.learned
-
-
-def _write(output: str, new: bunrui.TextClassifier, note: dict[str, Any]) -> None:
-
-    with bunrui.store.creating(output, keep="nothing", **new.get_params()) as part:
-        part.merge_all([new], kind="count", **note)

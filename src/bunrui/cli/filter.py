@@ -18,8 +18,9 @@ import typer
 
 import bunrui
 from bunrui.cli.console import Bar, interrupts, say, say_reading, to_json
-from bunrui.cli.options import Analysis, Documents, flag, option
-from bunrui.cli.output import check_not_read, finished, format_of, open_table
+from bunrui.cli.options import Analysis, Documents
+from bunrui.cli.output import check_not_read, format_of, open_table, replace_when_done
+from bunrui.cli.parameters import flag, option
 from bunrui.errors import DataError, OptionError
 from bunrui.phrases import counted
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 _SELECT = "Select by one of"
 
 
-def _number_or_share(given: str | None) -> str | None:
+def _check_top(given: str | None) -> str | None:
     found = re.fullmatch(r"0*[1-9][0-9]*|([0-9]+(?:\.[0-9]+)?)%", "1" if given is None else given)
     if found is None or (found[1] is not None and not 0 < float(found[1]) <= 100):
         raise typer.BadParameter(f"{given!r} is neither a whole number above 0 nor a share such as 10%.")
@@ -50,7 +51,7 @@ def filter(
     ),
     threshold: float | None = option("--threshold", "X", "Those with a ratio above X; 0 is neutral.", panel=_SELECT),
     top: str | None = option(
-        "--top", "N|P%", "The N with the largest ratios, or P percent.", panel=_SELECT, callback=_number_or_share
+        "--top", "N|P%", "The N with the largest ratios, or P percent.", panel=_SELECT, callback=_check_top
     ),
     sample: int | None = option(
         "--sample", "N", "N at random, with probabilities in proportion to exp(ratio).", panel=_SELECT, min=1
@@ -97,7 +98,7 @@ def filter(
     if "-" in raw:
         raise OptionError("--raw is read twice, and the standard input can be read once: write it to a file first.")
     if output is not None:
-        check_output(output)
+        format_of(output, _SUFFIXES)  # before anything is read
         check_not_read(output, [*target, *raw])
     started = time.perf_counter()
     with interrupts("interrupted; nothing was written" if output else "interrupted"):
@@ -126,8 +127,8 @@ def _report(selection: Selection, output: str | None, seconds: float) -> None:
     found = selection.ratio.collisions()
     if found is not None:
         say(f"{found.n_buckets:,} buckets: {found.share:.1%} of about {found.n_features:,} features share one")
-    for reader in (selection.targets, selection.originals):
-        say_reading(reader)  # type: ignore[arg-type]
+    for reader in (selection.targets, selection.raws):
+        say_reading(reader)
 
 
 Write = Callable[["Rows"], None]
@@ -144,11 +145,6 @@ _GROUP = 64 << 20
 _BLOCK = 16 << 20
 
 
-def check_output(path: str) -> None:
-    """Refuse a name that does not tell the format."""
-    format_of(path, _SUFFIXES)
-
-
 @contextmanager
 def open_rows(path: str | None, selection: Selection, *, scores: bool) -> Iterator[Write]:
     """A function that writes rows to stdout or the path, with their ratios where `scores`."""
@@ -161,18 +157,13 @@ def open_rows(path: str | None, selection: Selection, *, scores: bool) -> Iterat
 
         yield show
         return
-    schema = None
     if format_of(path, _SUFFIXES) == "parquet":
-        schema = selection.originals.schema()
-        if schema is None:
-            with _lines_to_parquet(path, scores) as write:
-                yield write
-            return
-        _refuse_column(scores and SCORE in schema.names)
-        with _tables(path, schema, scores) as write:
+        schema = selection.schema()
+        _refuse_column(scores and schema is not None and SCORE in schema.names)
+        with _lines_to_parquet(path, scores) if schema is None else _tables(path, schema, scores) as write:
             yield write
         return
-    with finished(path) as unfinished, open(unfinished, "w", encoding="utf-8", newline="\n") as file:
+    with replace_when_done(path) as unfinished, open(unfinished, "w", encoding="utf-8", newline="\n") as file:
         yield lambda rows: file.writelines([f"{line}\n" for line in lines_of(rows, scores)])
 
 
@@ -194,7 +185,7 @@ def lines_of(rows: Rows, scores: bool) -> Iterator[str]:
     found = rows.rows.to_pylist()
     if found and isinstance(found[0], dict):
         _refuse_column(scores and SCORE in found[0])
-        lines = (json.dumps(_plain(row), ensure_ascii=False) for row in found)
+        lines = (json.dumps(_to_json_value(row), ensure_ascii=False) for row in found)
     else:
         lines = iter(found)
     if not scores:
@@ -205,12 +196,12 @@ def lines_of(rows: Rows, scores: bool) -> Iterator[str]:
         yield f'{line.removesuffix("}").rstrip()}, "{SCORE}": {score!r}}}'
 
 
-def _plain(value: Any) -> Any:
+def _to_json_value(value: Any) -> Any:
     """A value as JSON knows it."""
     if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
+        return {name: _to_json_value(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
+        return [_to_json_value(each) for each in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, (datetime.date, datetime.time)):  # a datetime is a date
@@ -226,34 +217,22 @@ def _tables(path: str, schema: pa.Schema, scores: bool) -> Iterator[Write]:
     import pyarrow as pa
 
     gathered: list[pa.Table] = []
+    whole = schema.append(pa.field(SCORE, pa.float64())) if scores else schema
     with open_table(path) as write:
 
         def flush() -> None:
-            write(pa.concat_tables(gathered))
+            # Files may lack columns of others: there they are null.
+            write(pa.concat_tables([whole.empty_table(), *gathered], promote_options="permissive"))
             gathered.clear()
 
         def take(rows: Rows) -> None:
-            table = _with_columns(pa.RecordBatch.from_struct_array(rows.rows), schema)
+            table = pa.Table.from_struct_array(rows.rows)
             gathered.append(table.append_column(SCORE, pa.array(rows.log_ratio)) if scores else table)
             if sum(part.nbytes for part in gathered) >= _GROUP:
                 flush()
 
-        empty = schema.append(pa.field(SCORE, pa.float64())) if scores else schema
-        gathered.append(empty.empty_table())
         yield take
         flush()
-
-
-def _with_columns(batch: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
-    """The columns of a schema, null where the rows come from a file without."""
-    import pyarrow as pa
-
-    there = batch.schema.names
-    columns = [
-        batch.column(field.name).cast(field.type) if field.name in there else pa.nulls(batch.num_rows, field.type)
-        for field in schema
-    ]
-    return pa.Table.from_arrays(columns, schema=schema)
 
 
 @contextmanager
@@ -265,7 +244,7 @@ def _lines_to_parquet(path: str, scores: bool) -> Iterator[Write]:
             schema = _schema(file)
             write(schema.empty_table())
             for block in _blocks(file):
-                write(_parsed(block, schema))
+                write(_parse(block, schema))
         except ValueError as error:  # of Arrow
             raise DataError(f"the selected rows do not fit into columns: {error}. Write .jsonl") from error
 
@@ -276,7 +255,7 @@ def _blocks(file: Any) -> Iterator[bytes]:
         yield b"".join(lines)
 
 
-def _parsed(block: bytes, schema: pa.Schema | None = None) -> pa.Table:
+def _parse(block: bytes, schema: pa.Schema | None = None) -> pa.Table:
 
     import pyarrow as pa
 
@@ -288,21 +267,21 @@ def _schema(file: Any) -> pa.Schema:
     """The columns of all lines together."""
     import pyarrow as pa
 
-    schemas = [_parsed(block).schema for block in _blocks(file)]
+    schemas = [_parse(block).schema for block in _blocks(file)]
     if not schemas:
         return pa.schema([("text", pa.string())])
-    schemas = [pa.schema([field.with_type(_as_written(field.type)) for field in schema]) for schema in schemas]
+    schemas = [pa.schema([field.with_type(_keep_strings(field.type)) for field in schema]) for schema in schemas]
     return pa.unify_schemas(schemas, promote_options="permissive")
 
 
-def _as_written(kind: pa.DataType) -> pa.DataType:
+def _keep_strings(kind: pa.DataType) -> pa.DataType:
     """Strings that look like dates to Arrow are strings."""
     import pyarrow as pa
 
     if pa.types.is_timestamp(kind):
         return pa.string()
     if pa.types.is_list(kind):
-        return pa.list_(_as_written(kind.value_type))
+        return pa.list_(_keep_strings(kind.value_type))
     if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_as_written(field.type)) for field in kind])
+        return pa.struct([field.with_type(_keep_strings(field.type)) for field in kind])
     return kind

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal
 
 import bunrui
 from bunrui.cli.calibrate import describe_calibration
 from bunrui.cli.console import say, size, to_json, uninterrupted
-from bunrui.cli.options import Classifier, Model, flag, option, reads_tables, written
+from bunrui.cli.documents import reads_tables
+from bunrui.cli.options import Model, spell_value
+from bunrui.cli.parameters import Classifier, flag, option
 from bunrui.errors import BunruiError, OptionError
-from bunrui.labels import text_of
+from bunrui.labels import noun_of, text_of, type_of
 from bunrui.phrases import counted, one_line
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def info(
       bunrui info mail.bunrui --json | jq .labels
     """
 
-    with closing(bunrui.open(file, read_only=True)) as classifier:
+    with bunrui.open(file, read_only=True) as classifier:
         known = classifier.info()
         alpha = f"default ({known['alpha']})" if classifier.effective_options["alpha"] is None else str(known["alpha"])
         if classifier.model == "columns" and known["documents"]:
@@ -47,7 +48,7 @@ def info(
 
 
 def _columns(classifier: bunrui.StoredClassifier) -> dict[str, str]:
-    """What the columns of tables are taken for; nothing where that cannot be said."""
+    """The kinds of the columns of tables; empty where they are not known."""
     try:
         return dict(Model().of(classifier).to_sklearn()[-1].columns_)
     except BunruiError as error:
@@ -59,7 +60,9 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
 
     labels: dict[Any, int] = known["labels"]
     widest = max((len(f"{n:,}") for n in labels.values()), default=0)
-    rows = [("documents", f"{known['documents']:,}"), ("labels", f"{len(labels):,}")]
+    kind = type_of(labels)
+    are = f", {noun_of(kind)}" if kind in (int, bool) else ""
+    rows = [("documents", f"{known['documents']:,}"), ("labels", f"{len(labels):,}{are}")]
     largest = set(sorted(labels, key=lambda label: (-labels[label], label))[:_MOST_LABELS])
     rows += [("", f"{n:>{widest},}  {one_line(text_of(label))}") for label, n in labels.items() if label in largest]
     if len(labels) > len(largest):
@@ -78,10 +81,10 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
         *_unlabelled(known["unlabelled"]),
         ("smoothing", known["smoothing"]),
         ("alpha", known["alpha"]),
-        ("prior", written("prior", known["prior"])),
+        ("prior", spell_value("prior", known["prior"])),
         ("unseen", known["unseen"]),
         ("min-df", str(known["min_df"])),
-        ("max-features", written("max_features", known["max_features"])),
+        ("max-features", spell_value("max_features", known["max_features"])),
         *((name.replace("_", "-"), "yes") for name in ("class_norm", "against_rest") if known[name]),
         *([("m", f"{known['m']:g}")] if known["model"] == "aode" else []),
         *_calibration(known["calibration"]),
@@ -92,8 +95,8 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
             ("", f"{number}: by {done['engine']}, {done['workers']} workers")
             for number, done in known["engines"].items()
         ),
-        ("created", _moment(known["created"])),
-        ("changed", _moment(known["changed"])),
+        ("created", _write_time(known["created"])),
+        ("changed", _write_time(known["changed"])),
     ]
     return rows
 
@@ -144,9 +147,9 @@ def _calibration(known: dict[str, Any] | None) -> list[tuple[str, str]]:
     return [("calibrated" if not place else "", line) for place, line in enumerate(lines)]
 
 
-def _moment(time: str) -> str:
+def _write_time(time: str) -> str:
     """
-    >>> _moment("2026-11-15T06:44:26.798623+00:00")
+    >>> _write_time("2026-11-15T06:44:26.798623+00:00")
     '2026-11-15 06:44:26 UTC'
     """
     return re.sub(r"(\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?(?:\+00:00|Z)$", r"\1 \2 UTC", time)
@@ -169,7 +172,7 @@ def set_(file: Classifier, model: Model) -> None:
     options = model.given()
     if not options:
         raise OptionError("there is nothing to set: give at least one option, such as --model.")
-    with closing(bunrui.open(file)) as classifier, uninterrupted():
+    with bunrui.open(file) as classifier, uninterrupted():
         if reads_tables(classifier) and options.get("model") == "auto":
             raise OptionError(f"{file} reads tables, for which no model is chosen: give --model columns or aode.")
         before, was_calibrated = classifier.get_params(), classifier.is_calibrated
@@ -215,7 +218,7 @@ def choose(
     """
     from bunrui import store
 
-    with closing(store.open(file)) as classifier, uninterrupted():
+    with store.open(file) as classifier, uninterrupted():
         chosen = classifier.choose(metric)
     if json:
         print(to_json(chosen.to_dict()))

@@ -7,15 +7,23 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bunrui
-from bunrui.cli.console import Bar, interrupts, say, say_reading, uninterrupted, watch_blocks
-from bunrui.cli.documents import empty_in, find_chosen, labels_in, placed, point_to_log, require, say_alike, set_place
+from bunrui.cli.console import Bar, extent, interrupts, say, say_reading, uninterrupted
+from bunrui.cli.documents import (
+    find_chosen,
+    labels_in,
+    locate_errors,
+    point_to_log,
+    reads_tables,
+    require,
+    say_alike,
+    set_place,
+)
 from bunrui.cli.info import describe_hashing, say_choice
 from bunrui.cli.options import (
     Chosen,
-    Classifier,
     Engine,
     Keep,
     LabelledDocuments,
@@ -23,17 +31,13 @@ from bunrui.cli.options import (
     Memory,
     Model,
     Tables,
-    argument,
-    file_argument,
-    flag,
     known_columns,
-    option,
-    reads_tables,
+    spell_value,
     warn_of_columns,
-    written,
 )
-from bunrui.engines.stream import ahead, texts_of
-from bunrui.errors import DataError, DuplicateError, OptionError, StoreError, UnlearnError
+from bunrui.cli.parameters import Classifier, argument, file_argument, flag, option
+from bunrui.engines.stream import texts_of
+from bunrui.errors import DuplicateError, OptionError, StoreError, UnlearnError
 from bunrui.labels import text_of
 from bunrui.models import AUTO
 from bunrui.phrases import counted, one_line, some
@@ -125,29 +129,30 @@ def learn(
         engine.refuse(**refused, unlabelled=unlabelled)
         keep = engine.keep(keep, is_new=not os.path.lexists(file))
     tables.check(documents, analysis)
-    analyzer = analysis.given() | tables.given()
+    wanted = Wanted(model, analysis.given() | tables.given(), keep)
     if memory is not None:
         if tables.columns or calibrate or unlabelled:
             option = "columns" if tables.columns else "calibrate" if calibrate else "unlabelled"
             raise OptionError(f"--{option} needs all documents in memory at once: leave --memory out.")
         read = partial(documents.read, data, labelled=True, sparing=True)
-        _learn_bounded(file, read, model, analyzer, keep, unique=unique, memory=memory)
+        _learn_bounded(file, read, wanted, unique=unique, memory=memory)
         return
     with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
         classifier, columns = None, []
         if os.path.lexists(file):
-            classifier = stack.enter_context(open_classifier(file, model, analyzer, keep))
+            classifier = stack.enter_context(wanted.open(file))
         is_table = tables.columns if classifier is None else reads_tables(classifier)
         kind = None if classifier is None else classifier.label_type
         reader = documents.read(data, labelled=True, columns=is_table, label_type=kind) if data else None
-        pool = documents.without_labels().read(unlabelled, labelled=False) if unlabelled else None
+        pool = documents.read_pool(unlabelled or [])
         if calibrate and classifier is not None:
             require(classifier, "text", "leave --calibrate out, or learn into another file")
         elif calibrate and keep not in (None, "text"):
             raise OptionError("--calibrate leaves each document out in turn, and needs --keep text.")
         before = None if classifier is None else classifier.choice
+        is_new = classifier is None
         if classifier is None:
-            classifier = stack.enter_context(create_classifier(file, model, analyzer, keep))
+            classifier = stack.enter_context(wanted.create(file))
         elif is_table:
             columns = known_columns(classifier)
         if pool is not None:
@@ -175,6 +180,8 @@ def learn(
         say(f"{counted(n_pool - n_before, 'text')} without a label came; {file} has {n_pool:,}")
         say_reading(pool)
     say_choice(classifier, before)
+    if is_new:
+        _say_no_choice(file, classifier)
     if classifier.unlabelled_ is not None:
         say(f"texts without a label: {classifier.unlabelled_.describe()}")
     if calibrate:
@@ -184,7 +191,8 @@ def learn(
 def _say_learned(file: str, reader: Reader, done: _Done, hashing: dict[str, Any] | None) -> None:
     say(f"learned {done} into {file} in {done.time}")
     if reader.names_labels:
-        say(f"labels after the names of mailboxes or folders: {done.labels}; --as gives another")
+        names = some((one_line(text_of(label)) for label in sorted(done.labels)), 5)
+        say(f"labels after the names of mailboxes or folders: {names}; --as gives another")
     if done.n_empty:
         say(f"{done.n_empty:,} of them without any text: only the label counts")
     if done.n_duplicates:
@@ -194,19 +202,19 @@ def _say_learned(file: str, reader: Reader, done: _Done, hashing: dict[str, Any]
     say_reading(reader)
 
 
-def _learn_bounded(
-    file: str,
-    read: Callable[..., Reader],
-    model: Model,
-    analyzer: dict[str, Any],
-    keep: str | None,
-    *,
-    unique: bool,
-    memory: str,
-) -> None:
-    """The same with `--memory`."""
-    from bunrui.store.bounded import creating_bounded, open_bounded
+def _say_no_choice(file: str, classifier: AnyClassifier) -> None:
+    """Say why no model was chosen for a new file, unless it is because there are few documents."""
+    from bunrui.choice import FEWEST
+
+    choice = classifier.model_
+    if choice is not None and not choice.evidence and classifier.counts.n_docs >= FEWEST:
+        say(f"no model was chosen, {file} has {choice.describe()}")
+
+
+def _learn_bounded(file: str, read: Callable[..., Reader], wanted: Wanted, *, unique: bool, memory: str) -> None:
+    """Learn within some memory, with `--memory`."""
     from bunrui.store.options import hashing_of
+    from bunrui.store.sessions import creating_bounded, open_bounded
 
     is_new = not os.path.lexists(file)
     with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
@@ -214,10 +222,9 @@ def _learn_bounded(
             target = stack.enter_context(closing(open_bounded(file, memory)))
             if reads_tables(target.classifier):
                 raise OptionError(f"{file} reads tables, which must be in memory at once: leave --memory out.")
-            refuse_contradictions(target.classifier, file, target.keep, model, analyzer, keep)
+            wanted.check(target.classifier, file, target.keep)
         else:
-            options = options_of_new(model, analyzer)
-            target = stack.enter_context(creating_bounded(file, memory, keep=keep or "text", **options))
+            target = stack.enter_context(creating_bounded(file, memory, **wanted.options()))
         reader = read(label_type=target.label_type)
         done = _pour(reader, partial(target.learning, unique=unique), _names)
         with uninterrupted():
@@ -232,7 +239,7 @@ def _learn_bounded(
 def _calibrate(file: str) -> None:
     from bunrui.cli.calibrate import calibrate_file
 
-    with interrupts("interrupted; the documents were learned"), closing(bunrui.open(file)) as classifier:
+    with interrupts("interrupted; the documents were learned"), bunrui.open(file) as classifier:
         calibrate_file(classifier)
 
 
@@ -267,9 +274,9 @@ def unlearn(
         chosen.check(data)
     if unlabelled and (chosen.by_id or chosen.by_digest):
         raise OptionError("--unlabelled goes with DATA, or alone.")
-    with interrupts("interrupted; nothing was changed"), closing(bunrui.open(file)) as classifier:
+    with interrupts("interrupted; nothing was changed"), bunrui.open(file) as classifier:
         before = classifier.choice
-        pool = documents.without_labels().read(unlabelled, labelled=False) if unlabelled else None
+        pool = documents.read_pool(unlabelled or [])
         if not data and pool is None:
             n_docs = _unlearn_named(classifier, chosen)
             say(f"unlearned {counted(n_docs, 'document')} from {file}")
@@ -301,20 +308,17 @@ def _unlearn_named(classifier: bunrui.StoredClassifier, chosen: Chosen) -> int:
     return before - classifier.counts.n_docs
 
 
-class _Done:
-    """What a run did."""
+class _Done(NamedTuple):
+    """The result of a run."""
 
-    def __init__(self, n_docs: int, labels: set[Any], time: str, n_duplicates: int, n_empty: int) -> None:
-        self._n_docs, self._labels, self.time = n_docs, labels, time
-        self.n_duplicates, self.n_empty = n_duplicates, n_empty
+    n_docs: int
+    labels: set[Any]
+    time: str
+    n_duplicates: int
+    n_empty: int
 
     def __str__(self) -> str:
-        return f"{counted(self._n_docs, 'document')} of {counted(len(self._labels), 'label')}"
-
-    @property
-    def labels(self) -> str:
-        """Their names, or the first of them."""
-        return some((one_line(text_of(label)) for label in sorted(self._labels)), 5)
+        return extent(self.n_docs, len(self.labels))
 
 
 def _pour(
@@ -328,6 +332,8 @@ def _pour(
 
     The texts of `pool` have no label, and go into the same change.
     """
+    from bunrui.analysis.texts import are_blank
+
     labels: set[Any] = set()
     n_docs = n_empty = 0
     time = ""
@@ -336,9 +342,10 @@ def _pour(
 
         def add(batch: pa.RecordBatch) -> None:
             nonlocal n_empty
-            step.add(texts_of(batch), batch["label"], **named(batch))
+            texts = texts_of(batch)
+            step.add(texts, batch["label"], **named(batch))
             labels.update(labels_in(batch))
-            n_empty += empty_in(batch)
+            n_empty += int(are_blank(texts).sum())
 
         if reader is not None:
             n_docs, time = _pass_on(reader, add, "documents")
@@ -352,19 +359,16 @@ def _pour(
 
 def _pass_on(reader: Reader, add: Callable[[pa.RecordBatch], None], what: str) -> tuple[int, str]:
     """Give all batches of a reader to a function; how many documents they have, and how long that took."""
-    with Bar(reader) as bar, closing(ahead(reader)) as batches:  # type: ignore[type-var]
-        for batch in batches:
-            try:
-                with placed(batch):
-                    add(batch)
-            except (DuplicateError, UnlearnError) as error:
-                set_place(error, batch)
-                raise
-            bar.add(batch.num_rows)
-        if not bar.n_docs:
-            say_reading(reader)
-            raise DataError(f"there are no {what} to be read: nothing was changed")
-        return bar.n_docs, bar.speed()
+    bar = Bar(reader)
+    for batch in bar:
+        try:
+            with locate_errors(batch):
+                add(batch)
+        except (DuplicateError, UnlearnError) as error:
+            set_place(error, batch)
+            raise
+    bar.check("changed", what)
+    return bar.n_docs, bar.speed()
 
 
 def _names(batch: pa.RecordBatch) -> dict[str, Any]:
@@ -376,60 +380,56 @@ def _names(batch: pa.RecordBatch) -> dict[str, Any]:
     }
 
 
-@contextmanager
-def open_classifier(
-    file: str, model: Model, analyzer: dict[str, Any], keep: str | None
-) -> Iterator[bunrui.StoredClassifier]:
-    """The classifier in a file, if the options do not contradict it."""
+class Wanted(NamedTuple):
+    """The options of a command that a new file gets, and that must not contradict those of a file that is there."""
 
-    with closing(bunrui.open(file)) as classifier:
-        refuse_contradictions(classifier, file, classifier.keep, model, analyzer, keep)
-        yield classifier
+    model: Model
+    analyzer: dict[str, Any]
+    keep: str | None = None
 
+    @contextmanager
+    def open(self, file: str) -> Iterator[bunrui.StoredClassifier]:
+        """The classifier in a file, if the options do not contradict it."""
+        with bunrui.open(file) as classifier:
+            self.check(classifier, file, classifier.keep)
+            yield classifier
 
-def create_classifier(
-    file: str, model: Model, analyzer: dict[str, Any], keep: str | None
-) -> AbstractContextManager[bunrui.StoredClassifier]:
-    """A new classifier, which is not there if something goes wrong."""
+    def create(self, file: str) -> AbstractContextManager[bunrui.StoredClassifier]:
+        """A new classifier, which is not there if something goes wrong."""
+        return bunrui.store.creating(file, **self.options())
 
-    return bunrui.store.creating(file, keep=keep or "text", **options_of_new(model, analyzer))
+    def options(self) -> dict[str, Any]:
+        """The options of a new classifier; the automatic choice for tables is `columns`."""
+        spec, given = bunrui.AnalyzerSpec(**self.analyzer), self.model.given()
+        if spec.name == "columns" and given.get("model", "auto") == "auto":
+            given["model"] = "columns"
+        return given | {"analyzer": spec, "keep": self.keep or "text"}
 
-
-def options_of_new(model: Model, analyzer: dict[str, Any]) -> dict[str, Any]:
-    """The options of a new classifier; the automatic choice for tables is `columns`."""
-    spec, given = bunrui.AnalyzerSpec(**analyzer), model.given()
-    if spec.name == "columns" and given.get("model", "auto") == "auto":
-        given["model"] = "columns"
-    return given | {"analyzer": spec}
-
-
-def refuse_contradictions(
-    classifier: AnyClassifier, file: str, keeps: str, model: Model, analyzer: dict[str, Any], keep: str | None
-) -> None:
-
-    for name, wanted in model.given().items():
-        has = getattr(classifier, name)
-        if has is None and name == "alpha":
-            has = classifier.effective_alpha if wanted is not None else None  # what the default comes to
-        if wanted != has:
-            option = f"--{name.replace('_', '-')} {written(name, wanted)}"
-            if isinstance(wanted, bool):
-                option = f"--{'' if wanted else 'no-'}{name.replace('_', '-')}"
-            raise OptionError(
-                f"{file} has another {name} ({written(name, has)}): change it with 'bunrui set {file} {option}', "
-                "or learn into another file"
-            )
-    if analyzer:
-        spec = classifier.analyzer
-        assert isinstance(spec, bunrui.AnalyzerSpec)  # a file has nothing else
-        is_other = analyzer.get("name", spec.name) != spec.name
-        if is_other or bunrui.AnalyzerSpec(**(asdict(spec) | analyzer)) != spec:
-            raise OptionError(
-                f"{file} was made with another analyzer ({spec.describe()}): leave the options of the analyzer out, "
-                "or learn into another file"
-            )
-    if keep not in (None, keeps):
-        raise OptionError(f"{file} keeps {keeps}, not {keep}: leave --keep out, or learn into another file")
+    def check(self, classifier: AnyClassifier, file: str, keeps: str) -> None:
+        """Refuse options that contradict those of a file."""
+        for name, wanted in self.model.given().items():
+            has = getattr(classifier, name)
+            if has is None and name == "alpha":
+                has = classifier.effective_alpha if wanted is not None else None  # what the default comes to
+            if wanted != has:
+                option = f"--{name.replace('_', '-')} {spell_value(name, wanted)}"
+                if isinstance(wanted, bool):
+                    option = f"--{'' if wanted else 'no-'}{name.replace('_', '-')}"
+                raise OptionError(
+                    f"{file} has another {name} ({spell_value(name, has)}): change it with 'bunrui set {file} "
+                    f"{option}', or learn into another file"
+                )
+        if self.analyzer:
+            spec = classifier.analyzer
+            assert isinstance(spec, bunrui.AnalyzerSpec)  # a file has nothing else
+            is_other = self.analyzer.get("name", spec.name) != spec.name
+            if is_other or bunrui.AnalyzerSpec(**(asdict(spec) | self.analyzer)) != spec:
+                raise OptionError(
+                    f"{file} was made with another analyzer ({spec.describe()}): leave the options of the analyzer "
+                    "out, or learn into another file"
+                )
+        if self.keep not in (None, keeps):
+            raise OptionError(f"{file} keeps {keeps}, not {self.keep}: leave --keep out, or learn into another file")
 
 
 # --- on a cluster
@@ -449,15 +449,15 @@ def _learn_on_ray(
             hint="learn into a new file, or without --engine ray",
         )
     new: bunrui.TextClassifier = blank(classifier)
-    with watch_blocks(reader) as watch:
-        done = count(new, reader, address=address, tell=watch)
+    with Bar(reader) as bar:
+        done = count(new, reader, address=address, tell=bar.tell)
         with uninterrupted():
             classifier.merge_all([new], kind="learn", **done.note())
-    documents, labels = counted(done.n_docs, "document"), counted(len(new.counts.live_labels), "label")
-    workers, time = counted(done.n_workers, "worker"), watch.bar.speed()
+    learned = extent(done.n_docs, len(new.counts.live_labels))
+    workers, time = counted(done.n_workers, "worker"), bar.speed()
 
     def say_done() -> None:
-        say(f"learned {documents} of {labels} into {file} in {time}, with {workers}")
-        watch.say_reading()
+        say(f"learned {learned} into {file} in {time}, with {workers}")
+        say_reading(reader)
 
     return say_done

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import closing
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import bunrui
-from bunrui.cli.console import interrupts, say, say_reading, uninterrupted
-from bunrui.cli.documents import find_chosen, point_to_log, require, say_new
+from bunrui.cli.collection import read_all
+from bunrui.cli.console import extent, interrupts, say, say_reading, uninterrupted
+from bunrui.cli.documents import find_chosen, point_to_log, reads_tables, require, say_new
 from bunrui.cli.info import say_choice
-from bunrui.cli.options import Chosen, Classifier, Documents, argument, flag, option, reads_tables, written
-from bunrui.engines.stream import texts_of
-from bunrui.errors import DataError, OptionError, UnlearnError
+from bunrui.cli.options import Chosen, Documents, spell_value
+from bunrui.cli.parameters import Classifier, argument, flag, option
+from bunrui.errors import OptionError, UnlearnError
+from bunrui.labels import text_of
 from bunrui.phrases import counted, excerpt, one_line, some
 
 if TYPE_CHECKING:
-    from bunrui.documents import Reader
     from bunrui.store.transaction import Entry
 
 _LONGEST_EXCERPT = 60
@@ -43,11 +43,11 @@ def undo(
       bunrui undo mail.bunrui --to 17
     """
 
-    with closing(bunrui.open(file)) as classifier:
+    with bunrui.open(file) as classifier:
         if to is not None:
             with uninterrupted():
                 taken = classifier.undo_to(to)
-            say(f"took back {_summary(taken)}: {_now(classifier)}")
+            say(f"took back {_summary(taken)}: {_describe_now(classifier)}")
             return
         with uninterrupted():
             kind, n_docs = classifier.undo()
@@ -62,7 +62,7 @@ def undo(
             say(f"took back the choice: {file} has {classifier.model_.describe()} again")
             return
         what = _LABEL_CHANGES.get(kind, f"{kind} of")
-        say(f"took back the {what} {counted(n_docs, 'document')}: {_now(classifier)}")
+        say(f"took back the {what} {counted(n_docs, 'document')}: {_describe_now(classifier)}")
         if not classifier.counts.n_docs:
             say("nothing is left in it; to have documents back, learn them anew")
 
@@ -77,7 +77,8 @@ def _summary(taken: list[Entry]) -> str:
     """
     kinds = Counter(entry.kind for entry in taken)
     people = dict.fromkeys(one_line(str(entry.note["by"])) for entry in taken if "by" in entry.note)
-    said = f"{counted(len(taken), 'change')} of {counted(sum(entry.n_docs for entry in taken), 'document')}"
+    n_docs = sum(entry.n_docs for entry in taken)
+    said = counted(len(taken), "change") + (f" of {counted(n_docs, 'document')}" if n_docs else "")
     by = f", by {some(people)}" if people else ""
     return f"{said}{by} ({', '.join(f'{n:,} {one_line(kind)}' for kind, n in kinds.most_common())})"
 
@@ -93,7 +94,7 @@ def _settings_again(classifier: bunrui.StoredClassifier) -> str:
     """The settings that the last undo has brought back."""
     undone = max(classifier.history(), key=lambda entry: entry.undone or "")
     names = [name for name in undone.note if name in classifier.get_params()]
-    return ", ".join(f"{name.replace('_', '-')} {written(name, getattr(classifier, name))}" for name in names)
+    return ", ".join(f"{name.replace('_', '-')} {spell_value(name, getattr(classifier, name))}" for name in names)
 
 
 def relabel(
@@ -126,27 +127,28 @@ def relabel(
     chosen.check(data)
     if not all(to):
         raise OptionError("--to is empty: give the label a name.")
-    with interrupts("interrupted; nothing was changed"), closing(bunrui.open(file)) as classifier:
+    with interrupts("interrupted; nothing was changed"), bunrui.open(file) as classifier:
         require(classifier, "digests", "unlearn them with their old labels, and learn them with the new ones")
-        reader, texts = None, _Texts()
+        reader = None
         if data:
             is_table = reads_tables(classifier)
             if label is not None and not is_table:
                 raise OptionError(f"--label is for tables, and {file} reads text, and no labels: leave it out.")
             reader = documents.read(data, labelled=False, columns=is_table, without=label)
-            texts.read(reader)
+            rows = read_all(reader, "changed")
+            which: dict[str, Any] = {"texts": rows["text"]}
         else:
             require(classifier, "text", "give the texts as DATA")
-        which = {"texts": texts.texts} if data else find_chosen(classifier, chosen)
+            which = find_chosen(classifier, chosen)
         known, choice = classifier.counts.live_labels, classifier.choice
         labels = [classifier.label_named(name) for name in to]
         try:
             with uninterrupted():
                 n_docs = classifier.relabel(labels, **which)
         except UnlearnError as error:
-            raise (texts.unknown(classifier) if data else point_to_log(classifier, error)) from error
+            raise (_unknown_error(classifier, rows) if data else point_to_log(classifier, error)) from error
         if n_docs:
-            say(f"relabelled {counted(n_docs, 'document')}: {_now(classifier)}")
+            say(f"relabelled {counted(n_docs, 'document')}: {_describe_now(classifier)}")
             say_new(labels, known)
         else:
             say(f"these documents of {file} had that label already: nothing was changed")
@@ -155,33 +157,15 @@ def relabel(
         say_choice(classifier, choice)
 
 
-class _Texts:
-    """Documents without labels, and where they come from."""
+def _unknown_error(classifier: bunrui.StoredClassifier, rows: dict[str, list[Any]]) -> Exception:
+    """The error of the first text that the classifier has not learned."""
+    from bunrui.memory import document_digests
 
-    def __init__(self) -> None:
-        self.texts: list[Any] = []
-        self._places: list[tuple[str, int | None]] = []
-
-    def read(self, reader: Reader) -> None:
-        """All documents of a reader."""
-        for batch in reader:
-            part = texts_of(batch)
-            self.texts += part if isinstance(part, list) else part.to_pylist()
-            self._places += zip(batch["source"].to_pylist(), batch["line"].to_pylist(), strict=True)
-        if not self.texts:
-            say_reading(reader)
-            raise DataError("there are no documents to be read: nothing was changed")
-
-    def unknown(self, classifier: bunrui.StoredClassifier) -> Exception:
-        """The error of the first text that the classifier has not learned."""
-        from bunrui.memory import document_digests
-
-        known = {document.digest for document in classifier.documents()}
-        digests = (digest.tobytes().hex() for digest in document_digests(self.texts))
-        row = next(row for row, digest in enumerate(digests) if digest not in known)
-        (source, line), text = self._places[row], str(self.texts[row])
-        place = source if line is None else f"{source}, line {line}"
-        return UnlearnError(f"{place}: this was never learned: {excerpt(text, _LONGEST_EXCERPT)!r}")
+    known = {document.digest for document in classifier.documents()}
+    digests = (digest.tobytes().hex() for digest in document_digests(rows["text"]))
+    row = next(row for row, digest in enumerate(digests) if digest not in known)
+    shown = excerpt(str(rows["text"][row]), _LONGEST_EXCERPT)
+    return UnlearnError(f"this was never learned: {shown!r}", file=rows["source"][row], line=rows["line"][row])
 
 
 def forget(
@@ -213,27 +197,27 @@ def forget(
     if unlabelled:
         if before is not None or source is not None:
             raise OptionError("--unlabelled goes alone: it takes back all texts without a label.")
-        with closing(bunrui.open(file)) as classifier, uninterrupted():
+        with bunrui.open(file) as classifier, uninterrupted():
             n_texts = len(classifier.memory.pool)
             classifier.unlearn_unlabelled()
         say(f"forgot {counted(n_texts, 'text')} without a label")
         return
     if before is None and source is None:
         raise OptionError("say which documents: give --before, --source, or both.")
-    moment = None if before is None else _moment(before)
-    with closing(bunrui.open(file)) as classifier:
+    moment = None if before is None else _read_time(before)
+    with bunrui.open(file) as classifier:
         require(classifier, "text", f"take them back by their texts, with 'bunrui unlearn {file} DATA'")
         choice = classifier.choice
         with uninterrupted():
             n_docs = classifier.forget(before=moment, source=source)
         if n_docs:
-            say(f"forgot {counted(n_docs, 'document')}: {_now(classifier)}")
+            say(f"forgot {counted(n_docs, 'document')}: {_describe_now(classifier)}")
             say_choice(classifier, choice)
         else:
             say(f"nothing was forgotten: 'bunrui log {file} --documents' lists the times and sources that there are")
 
 
-def _moment(given: str) -> datetime:
+def _read_time(given: str) -> datetime:
     try:
         return datetime.fromisoformat(given).astimezone()  # one without a zone is local
     except (ValueError, OverflowError):
@@ -241,9 +225,9 @@ def _moment(given: str) -> datetime:
 
 
 _PAST = {
-    "rename": "renamed '{name}' to '{to}'",
-    "drop": "dropped '{name}'",
-    "move": "moved '{name}' to '{to}'",
+    "rename": "renamed {name} to {to}",
+    "drop": "dropped {name}",
+    "move": "moved {name} to {to}",
 }
 
 
@@ -273,7 +257,7 @@ def label(
         raise OptionError("write 'label rename FILE LABEL TO', 'label drop FILE LABEL' or 'label move FILE LABEL TO'.")
     if to == "":
         raise OptionError("the new name is empty: give the label one.")
-    with closing(bunrui.open(file)) as classifier:
+    with bunrui.open(file) as classifier:
         choice = classifier.choice
         has, gets = classifier.label_named(name), classifier.label_named(to)
         with uninterrupted():
@@ -283,13 +267,17 @@ def label(
                 n_docs = classifier.move_label(has, gets)
             else:
                 n_docs = classifier.drop_label(has)
-        change = _PAST[action].format(name=one_line(name), to=one_line(to or ""))
-        say(f"{change} ({counted(n_docs, 'document')}): {_now(classifier)}")
+        change = _PAST[action].format(name=_quoted(has), to=_quoted(gets))
+        say(f"{change} ({counted(n_docs, 'document')}): {_describe_now(classifier)}")
         say_choice(classifier, choice)
 
 
-def _now(classifier: bunrui.StoredClassifier) -> str:
-    """What a file has learned, after a change."""
+def _quoted(label: Any) -> str:
+    """A label in a sentence: a string in quotes, a number as it is."""
+    return f"'{one_line(label)}'" if isinstance(label, str) else text_of(label)
+
+
+def _describe_now(classifier: bunrui.StoredClassifier) -> str:
+    """The numbers of documents and labels of a file after a change."""
     known = classifier.info()
-    documents, labels = counted(known["documents"], "document"), counted(len(known["labels"]), "label")
-    return f"{classifier.path} has learned {documents} of {labels} now"
+    return f"{classifier.path} has learned {extent(known['documents'], len(known['labels']))} now"

@@ -13,7 +13,8 @@ import typer
 
 import bunrui
 from bunrui.cli.console import say, show, stdout_console, to_json
-from bunrui.cli.options import Classifier, flag, option, written
+from bunrui.cli.options import spell_value
+from bunrui.cli.parameters import Classifier, flag, option
 from bunrui.errors import DamagedError, DataError, OptionError
 from bunrui.labels import text_of
 from bunrui.phrases import excerpt, one_line, readable, some
@@ -70,7 +71,7 @@ def log(
     is_page = (limit, before, after) != (None, None, None)
     if documents and is_page:
         raise OptionError("--limit, --before and --after choose changes: leave --documents out.")
-    with closing(bunrui.open(file, read_only=True)) as classifier:
+    with bunrui.open(file, read_only=True) as classifier:
         if documents:
             # Closed before the file, should nobody read to the end.
             with closing(classifier.documents()) as found:  # type: ignore[type-var]
@@ -124,7 +125,7 @@ def _about(entry: Entry) -> str:
         return _calibration_note(entry.note.get("calibration"))
     if entry.kind == "set":
         changed = {name: value for name, value in entry.note.items() if name not in ("before", *_CHOICE)}
-        parts = [f"{name.replace('_', '-')} {written(name, value)}" for name, value in changed.items()]
+        parts = [f"{name.replace('_', '-')} {spell_value(name, value)}" for name, value in changed.items()]
         return "; ".join([*parts, *_choice_note(entry.note.get("choice"))])
     values = {
         name: some(value, _MOST_NAMES) if isinstance(value, list) else value
@@ -249,7 +250,7 @@ def check(
     """
 
     try:
-        with closing(bunrui.open(file, read_only=True)) as classifier:
+        with bunrui.open(file, read_only=True) as classifier:
             report = classifier.check()
     except DamagedError as error:
         report = bunrui.store.Report([], [str(error)], [])

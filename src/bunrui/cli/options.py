@@ -9,7 +9,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import MISSING, dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
@@ -17,6 +17,7 @@ import typer
 import bunrui
 from bunrui.cli.console import say
 from bunrui.cli.documents import Stdin
+from bunrui.cli.parameters import flag, option
 from bunrui.errors import EncodingError, OptionError, StoreError
 from bunrui.models import AUTO, CLASS_NORM_ALPHA, MODELS, TRAINED
 from bunrui.phrases import counted, one_line, some
@@ -44,58 +45,6 @@ Format = Literal[
 _STDIN_BLOCK = 1 << 20
 _FILE_BLOCK = 16 << 20
 _SMALL_BLOCK = 8 << 20  # counted in 200 MB less, and as quickly
-
-
-def _check_named(value: Any, param: typer.CallbackParam) -> Any:
-    if value == "" or (isinstance(value, (list, tuple)) and "" in value):
-        raise OptionError(f"{param.metavar} is empty: give the name of a classifier.")
-    return value
-
-
-# How parameters of commands are declared: `commands.py` reads them out of functions, and out of dataclasses, which are
-# groups of options.
-
-
-def _declared(info: Any, default: Any, required: bool) -> Any:
-    return field(default=MISSING if required else default, metadata={"parameter": info})
-
-
-def argument(metavar: str, help: str, *, required: bool = False, **settings: Any) -> Any:
-    """An argument."""
-    return _declared(typer.Argument(metavar=metavar, help=help, show_default=False, **settings), None, required)
-
-
-def file_argument(metavar: str, help: str, *, required: bool = False) -> Any:
-    """The name of a classifier, or several."""
-    return argument(metavar, help, required=required, callback=_check_named)
-
-
-def option(
-    name: str,
-    metavar: str,
-    help: str,
-    *others: str,
-    default: Any = None,
-    required: bool = False,
-    panel: str | None = None,
-    **settings: Any,
-) -> Any:
-    """An option with a value; `others` are names that it has, too."""
-    settings.setdefault("show_default", False)
-    info = typer.Option(name, *others, metavar=metavar, help=help, rich_help_panel=panel, **settings)
-    return _declared(info, default, required)
-
-
-def flag(*names_and_help: str, help: str = "", default: bool | None = False, panel: str | None = None) -> Any:
-    """An option without a value; its help comes last."""
-    *names, told = (*names_and_help, help) if help else names_and_help
-    info = typer.Option(*names, help=told, rich_help_panel=panel, show_default=False)
-    return _declared(info, default, False)
-
-
-Classifier = Annotated[
-    str, typer.Argument(metavar="FILE", help="The classifier.", callback=_check_named, show_default=False)
-]
 
 
 def check_text(text: str, name: str, otherwise: str) -> None:
@@ -165,6 +114,8 @@ class Documents:
         label = options.pop("as_", None)
         if getattr(self, "as_", None) == "":
             raise OptionError("--as is empty: give the label a name.")
+        if label is not None and getattr(self, "label", None) is not None:
+            raise OptionError("--as gives all documents one label, and --label reads theirs: give one of them.")
         check_text(label or "", "--as", "give the label another name")
         if getattr(self, "separator", None) == "":
             raise OptionError("--separator is empty: give a character such as ';'.")
@@ -192,9 +143,10 @@ class _Labels:
 class LabelledDocuments(Documents, _Labels):
     """How documents with labels are read."""
 
-    def without_labels(self) -> Documents:
-        """The same for documents whose labels are not read."""
-        return Documents(**{field.name: getattr(self, field.name) for field in dataclasses.fields(Documents)})
+    def read_pool(self, unlabelled: list[str]) -> Reader | None:
+        """The reader of files whose labels are not read; None where there are no files."""
+        options = {field.name: getattr(self, field.name) for field in dataclasses.fields(Documents)}
+        return Documents(**options).read(unlabelled, labelled=False) if unlabelled else None
 
 
 @dataclass(frozen=True)
@@ -219,37 +171,42 @@ class Chosen:
             raise OptionError("say which documents by one of DATA, --by-id and --by-digest, not by several.")
 
 
-def _alpha(given: str | None) -> str | None:
-    if given not in (None, "default"):
+def _number_or(word: str) -> Callable[[str | None], float | str | None]:
+    """Reads an option that takes a number, or a word."""
+
+    def read(given: str | None) -> float | str | None:
+        if given in (None, word):
+            return given
         try:
-            float(given)
+            return float(given)
         except ValueError:
-            raise typer.BadParameter(f"{given!r} is neither a number nor 'default'.") from None
-    return given
+            raise typer.BadParameter(f"{given!r} is neither a number nor {word!r}.") from None
+
+    return read
 
 
-def _max_features(given: str | None) -> str | None:
-    if given not in (None, "all") and not given.removeprefix("chi2:").isdecimal():
+def _max_features(given: str | None) -> Any:
+    if given in (None, "all"):
+        return given
+    number = given.removeprefix("chi2:")
+    if not number.isdecimal():
         raise typer.BadParameter(f"{given!r} is not a whole number, 'chi2:' and a number, or 'all'.")
-    return given
+    return int(number) if number == given else ("chi2", int(number))
 
 
-def _prior(given: str | None) -> str | None:
-    name, colon, number = (given or "empirical").partition(":")
-    if name not in ("empirical", "uniform", "smoothed") or (
-        colon and not (name == "smoothed" and _is_positive(number))
-    ):
+def _prior(given: str | None) -> Any:
+    if given in (None, "empirical", "uniform", "smoothed"):
+        return given
+    name, _, number = given.partition(":")
+    try:
+        prior = name, float(number)
+    except ValueError:
+        prior = name, math.nan
+    if name != "smoothed" or not 0 < prior[1] < math.inf:
         raise typer.BadParameter(
             f"choose one of empirical, uniform, smoothed, or smoothed: and a number above 0, not {given!r}."
         )
-    return given
-
-
-def _is_positive(text: str) -> bool:
-    try:
-        return 0 < float(text) < math.inf
-    except ValueError:
-        return False
+    return prior
 
 
 def _listed(names: Iterable[str], last: str, is_meant: Callable[[str], bool]) -> str:
@@ -279,7 +236,10 @@ class Model:
         "--smoothing", "NAME", "The estimator of probabilities: eap (the default), map or mle."
     )
     alpha: str | None = option(
-        "--alpha", "NUMBER", "The strength of smoothing; 'default' for that of the model.", callback=_alpha
+        "--alpha",
+        "NUMBER",
+        "The strength of smoothing; 'default' for that of the model.",
+        callback=_number_or("default"),
     )
     prior: str | None = option(
         "--prior",
@@ -312,28 +272,13 @@ class Model:
     m: float | None = option("--m", "NUMBER", "For aode: how many documents a value needs to be a parent (1).")
 
     def given(self) -> dict[str, Any]:
-        """What was given, as options of `TextClassifier`.
+        """The options that were given, as those of `TextClassifier`.
 
-        >>> Model(model="complement", alpha="0.5", max_features="chi2:99").given()
-        {'model': 'complement', 'alpha': 0.5, 'max_features': ('chi2', 99)}
-        >>> Model(prior="smoothed:0.5").given()
-        {'prior': ('smoothed', 0.5)}
-        >>> Model(alpha="default").given()
-        {'alpha': None}
+        >>> Model(model="complement", alpha="default", max_features="all").given()
+        {'model': 'complement', 'alpha': None, 'max_features': None}
         """
         options = {name: value for name, value in vars(self).items() if value is not None}
-        if "alpha" in options:
-            options["alpha"] = None if self.alpha == "default" else float(self.alpha or 0)
-        if self.prior is not None and ":" in self.prior:
-            name, number = self.prior.split(":")
-            options["prior"] = name, float(number)
-        if self.max_features is not None:
-            number = self.max_features.removeprefix("chi2:")
-            if number == "all":
-                options["max_features"] = None
-            else:
-                options["max_features"] = ("chi2", int(number)) if number != self.max_features else int(number)
-        return options
+        return {name: None if value in ("default", "all") else value for name, value in options.items()}
 
     def of(self, classifier: AnyClassifier) -> AnyClassifier:
         """The classifier, read as was asked for."""
@@ -341,14 +286,15 @@ class Model:
         options = self.given()
         chosen = classifier.with_model(**options) if options else classifier
         if not chosen.is_trained:
+            chosen.memory.documents.check(chosen.model)
             say(f"training {chosen.model} from {counted(classifier.counts.n_docs, 'document')} that the file keeps")
         return chosen
 
 
-def written(name: str, value: Any) -> str:
+def spell_value(name: str, value: Any) -> str:
     """A value of the model as its option takes it.
 
-    >>> written("alpha", None), written("max_features", None), written("max_features", ("chi2", 99))
+    >>> spell_value("alpha", None), spell_value("max_features", None), spell_value("max_features", ("chi2", 99))
     ('default', 'all', 'chi2:99')
     """
     if value is None:
@@ -390,7 +336,7 @@ class Analysis:
 
 @dataclass(frozen=True)
 class LearnedAnalysis(Analysis):
-    """The same for what is learned."""
+    """How text becomes features that are learned."""
 
     hash_bits: int | None = option(
         "--hash-bits",
@@ -399,15 +345,6 @@ class LearnedAnalysis(Analysis):
         min=8,
         max=28,
     )
-
-
-def _threshold(given: str | None) -> str | None:
-    if given not in (None, "best"):
-        try:
-            float(given)
-        except ValueError:
-            raise typer.BadParameter(f"{given!r} is neither a number nor 'best'.") from None
-    return given
 
 
 @dataclass(frozen=True)
@@ -422,7 +359,7 @@ class LabelSets:
         "NUMBER",
         "The log-odds above which a label is given (0); 'best' finds the best threshold of each label on the "
         "documents that FILE keeps, each left out in turn.",
-        callback=_threshold,
+        callback=_number_or("best"),
     )
 
     def check(self) -> None:
@@ -555,11 +492,6 @@ class Tables:
                 raise OptionError(f"--kind names the column {column!r}, and there are only {only}: nothing was learned")
 
 
-def reads_tables(classifier: AnyClassifier) -> bool:
-    """Whether a classifier is one of tables."""
-    return bool(getattr(classifier.analyzer, "name", classifier.analyzer) == "columns")
-
-
 def known_columns(classifier: bunrui.StoredClassifier) -> list[str]:
     """The columns of the first row that a file keeps."""
     if classifier.keep != "text":
@@ -615,7 +547,7 @@ class Engine:
                 raise OptionError(f"--engine ray goes without --{name.replace('_', '-')}.")
 
     def keep(self, keep: Keep | None, *, is_new: bool) -> Keep | None:
-        """What a file is to keep that learns on a cluster."""
+        """The documents that a file keeps when it learns on a cluster: none."""
         if keep not in (None, "nothing"):
             raise OptionError("--engine ray goes with --keep nothing: on a cluster documents stay where they are.")
         return "nothing" if is_new else keep

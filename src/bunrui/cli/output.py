@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import bunrui
 from bunrui.cli.console import say, to_json
-from bunrui.cli.options import Parts, reads_tables, written
+from bunrui.cli.documents import reads_tables
+from bunrui.cli.options import Parts, spell_value
 from bunrui.errors import OptionError, StoreError
 from bunrui.labels import text_of
 from bunrui.phrases import one_line
@@ -58,8 +59,12 @@ def open_writer(path: str | None, classes: list[Any], *, json: bool) -> Iterator
         yield (_JsonLines if json else _PlainLines)(sys.stdout, classes)
         return
     format = format_of(path, _SUFFIXES)
-    with finished(path) as unfinished, _file_writer(format, unfinished, classes) as writer:
-        yield writer
+    if format == "jsonl":
+        with replace_when_done(path) as unfinished, open(unfinished, "w", encoding="utf-8", newline="\n") as file:
+            yield _JsonLines(file, classes)
+    else:
+        with open_table(path) as write:
+            yield _Table(classes, write, in_text=format in ("csv", "tsv", "xlsx"))
 
 
 @contextmanager
@@ -67,7 +72,7 @@ def open_table(path: str) -> Iterator[Callable[[pa.Table], None]]:
     """A function that writes tables with the same columns, one after the other."""
     format = format_of(path, {suffix: format for suffix, format in _SUFFIXES.items() if format != "jsonl"})
     writer: Any = None
-    with finished(path) as unfinished, open(unfinished, "wb") as sink:
+    with replace_when_done(path) as unfinished, open(unfinished, "wb") as sink:
 
         def write(table: pa.Table) -> None:
             nonlocal writer
@@ -81,7 +86,7 @@ def open_table(path: str) -> Iterator[Callable[[pa.Table], None]]:
 
 
 def check_not_read(path: str | None, data: Iterable[str]) -> None:
-    """Refuse an output that would take the place of what is read."""
+    """Refuse an output that would replace a file that is read."""
     for name in data:
         if path is not None and os.path.exists(path) and os.path.exists(name) and os.path.samefile(path, name):
             raise OptionError(f"--output would take the place of {name}, which is read: give another name.")
@@ -95,7 +100,7 @@ def format_of(path: str, suffixes: dict[str, str]) -> str:
 
 
 @contextmanager
-def finished(path: str) -> Iterator[str]:
+def replace_when_done(path: str) -> Iterator[str]:
     """The name of a file beside the path, which gets that name when the block has written all of it."""
     from bunrui.store.creation import temporary_beside
 
@@ -110,18 +115,6 @@ def finished(path: str) -> Iterator[str]:
             if error.filename not in (None, temporary):
                 raise
             raise StoreError.of_system(error, path) from error
-
-
-@contextmanager
-def _file_writer(format: str, path: str, classes: list[Any]) -> Iterator[Writer]:
-    if format == "jsonl":
-        with open(path, "w", encoding="utf-8", newline="\n") as file:
-            yield _JsonLines(file, classes)
-    else:
-        with open(path, "wb") as sink:
-            writer = _Table(format, sink, classes)
-            yield writer
-            writer.close()
 
 
 class _PlainLines:
@@ -207,24 +200,15 @@ def probability_objects(answer: Answer, chosen: list[list[int]], names: list[str
 class _Table:
     """Parquet, Arrow, CSV, TSV or a spreadsheet."""
 
-    def __init__(self, format: str, sink: Any, classes: list[Any]) -> None:
+    def __init__(self, classes: list[Any], write: Callable[[pa.Table], None], *, in_text: bool) -> None:
         import pyarrow as pa
 
-        self._format, self._sink = format, sink
         self._classes = pa.array(classes)
         self._keys = [json.dumps(text_of(name), ensure_ascii=False) for name in classes]
-        self._writer: Any = None
+        self._write, self._in_text = write, in_text
 
     def write(self, batch: pa.RecordBatch | None, answer: Answer) -> None:
-        table = self._table(batch, answer)
-        if self._writer is None:
-            self._writer = _open_table(self._format, self._sink, table.schema)
-        self._writer.write_table(table)
-
-    def close(self) -> None:
-        """Write what comes at the end of a file."""
-        if self._writer is not None:
-            self._writer.close()
+        self._write(self._table(batch, answer))
 
     def _table(self, batch: pa.RecordBatch | None, answer: Answer) -> pa.Table:
         import pyarrow as pa
@@ -252,27 +236,18 @@ class _Table:
         import numpy as np
         import pyarrow as pa
 
-        columns: dict[str, Any] = {}
-        ends = np.cumsum([0, *map(len, chosen)]).astype(np.int32)
+        sizes = [len(row) for row in chosen]
+        ends = pa.array(np.cumsum([0, *sizes]), pa.int32())
         places = np.array([k for row in chosen for k in row], np.int64)
         keys = self._classes.take(pa.array(places))
-        rows = np.repeat(np.arange(len(chosen)), np.diff(ends))
+        rows = np.repeat(np.arange(len(chosen)), sizes)
         shares = pa.array(answer.probabilities[rows, places])
-        if self._format in ("csv", "tsv", "xlsx"):
-            if answer.sets is not None:
-                names = [json.dumps(row, ensure_ascii=False) for row in self._lists(ends, keys).to_pylist()]
-                columns["labels"] = pa.array(names, pa.string())
-            columns["probabilities"] = pa.array(probability_objects(answer, chosen, self._keys), pa.string())
-            return columns
-        if answer.sets is not None:
-            columns["labels"] = self._lists(ends, keys)
-        columns["probabilities"] = pa.MapArray.from_arrays(pa.array(ends), keys, shares)
-        return columns
-
-    def _lists(self, ends: Any, keys: pa.Array) -> pa.Array:
-        import pyarrow as pa
-
-        return pa.ListArray.from_arrays(pa.array(ends), keys)
+        labels, probabilities = pa.ListArray.from_arrays(ends, keys), pa.MapArray.from_arrays(ends, keys, shares)
+        if self._in_text:
+            names = [json.dumps(row, ensure_ascii=False) for row in labels.to_pylist()]
+            labels = pa.array(names, pa.string())
+            probabilities = pa.array(probability_objects(answer, chosen, self._keys), pa.string())
+        return ({} if answer.sets is None else {"labels": labels}) | {"probabilities": probabilities}
 
 
 def _open_table(format: str, sink: Any, schema: pa.Schema) -> Any:
@@ -317,7 +292,7 @@ def check_page(path: str | None, option: str = "--html") -> None:
 
 def write_page(path: str, page: str) -> None:
     """Write a page as a whole or not at all; one that was there is replaced."""
-    with finished(path) as unfinished, open(unfinished, "w", encoding="utf-8", newline="\n") as out:
+    with replace_when_done(path) as unfinished, open(unfinished, "w", encoding="utf-8", newline="\n") as out:
         out.write(page)
         out.flush()
         os.fsync(out.fileno())
@@ -330,7 +305,7 @@ def page_of_themselves(data: list[str], found: Alone, parts: Parts) -> str:
 
     collection = found.collection
     clf = collection.classifier
-    texts, places = collection.texts, _places(collection.sources, collection.lines)
+    texts, places = collection.texts, list(map(place_of, collection.sources, collection.lines))
     rows = getattr(found.evaluation, "rows", None)
     if rows is not None:
         texts, places = [texts[row] for row in rows], [places[row] for row in rows]
@@ -341,11 +316,13 @@ def page_of_themselves(data: list[str], found: Alone, parts: Parts) -> str:
         how = f"each of {parts.folds} parts by those before it"
     else:
         how = f"each of {parts.folds} parts by the others" + (f", cut by {parts.by}" if parts.by is not None else "")
-    learned = _copy(clf).learn(collection.texts, collection.labels) if counts else None
+    learned = None
+    if counts:
+        learned = bunrui.TextClassifier(**clf.get_params()).learn(collection.texts, collection.labels)
     return evaluation_page(
         found.evaluation,
         title=", ".join(map(os.path.basename, data)),
-        facts=[("Predicted", how), *_described(clf)],
+        facts=[("Predicted", how), *_describe(clf)],
         texts=texts,
         places=places,
         classifier=learned,
@@ -373,17 +350,12 @@ def page_of_test(
     return evaluation_page(
         evaluation,
         title=", ".join(map(os.path.basename, data)),
-        facts=[("Predicted by", os.path.basename(file)), *_described(classifier)],
+        facts=[("Predicted by", os.path.basename(file)), *_describe(classifier)],
         texts={row: document for row, (document, _) in wrong.items()},
         places={row: place for row, (_, place) in wrong.items()},
         classifier=classifier,
         curve=curve,
     )
-
-
-def _copy(clf: AnyClassifier) -> bunrui.TextClassifier:
-
-    return bunrui.TextClassifier(**clf.get_params())
 
 
 def _curve(clf: AnyClassifier, texts: Any, labels: list[Any]) -> Any:
@@ -392,21 +364,17 @@ def _curve(clf: AnyClassifier, texts: Any, labels: list[Any]) -> Any:
     return learning_curve(clf, texts, labels) if len(labels) >= _FEWEST_FOR_CURVE else None
 
 
-def _places(sources: list[str | None], lines: list[int | None]) -> list[str]:
-    pairs = zip(sources, lines, strict=True)
-    return [source or "" if line is None else f"{source}, line {line}" for source, line in pairs]
+def place_of(source: str | None, line: int | None) -> str:
+    """Where a document comes from, as pages say it."""
+    return source or "" if line is None else f"{source}, line {line}"
 
 
-def _described(clf: AnyClassifier) -> list[tuple[str, str]]:
+def _describe(clf: AnyClassifier) -> list[tuple[str, str]]:
     """The model with its options, and the analyzer."""
-
-    has = clf.effective_settings
-    usual = bunrui.TextClassifier(has["model"], analyzer=clf.analyzer).settings
-    changed = [f"{name} {written(name, value)}" for name, value in has.items() if value != usual[name]]
-    return [("Model", ", ".join([has["model"], *changed])), ("Analyzer", _analyzer(clf.analyzer))]
-
-
-def _analyzer(given: Any) -> str:
     from bunrui.selection.settings import analyzer_name
 
-    return analyzer_name(given) if isinstance(given, bunrui.AnalyzerSpec) else str(given)
+    has, spec = clf.effective_settings, clf.analyzer
+    usual = bunrui.TextClassifier(has["model"], analyzer=clf.analyzer).settings
+    changed = [f"{name} {spell_value(name, value)}" for name, value in has.items() if value != usual[name]]
+    analyzer = analyzer_name(spec) if isinstance(spec, bunrui.AnalyzerSpec) else str(spec)
+    return [("Model", ", ".join([has["model"], *changed])), ("Analyzer", analyzer)]

@@ -9,24 +9,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bunrui
-from bunrui.cli.calibrate import Doubts, say_uncalibrated, say_unsure
-from bunrui.cli.console import Bar, interrupts, say, say_reading, watch_blocks
-from bunrui.cli.documents import Stdin, placed
-from bunrui.cli.options import (
-    Classifier,
-    Documents,
-    Engine,
-    LabelSets,
-    Model,
-    argument,
-    check_text,
-    flag,
-    option,
-    reads_tables,
-)
+from bunrui.cli.calibrate import Doubts, say_uncalibrated, say_unsure, unsure_option
+from bunrui.cli.console import Bar, interrupts, say, say_reading
+from bunrui.cli.documents import Stdin, locate_errors, reads_tables
+from bunrui.cli.options import Documents, Engine, LabelSets, Model, check_text
 from bunrui.cli.output import check_not_read, open_writer
+from bunrui.cli.parameters import Classifier, argument, flag, option
 from bunrui.engines.stream import ahead, at_once, rank, texts_of
-from bunrui.errors import DataError, OptionError
+from bunrui.errors import OptionError
 from bunrui.phrases import counted
 
 if TYPE_CHECKING:
@@ -53,13 +43,7 @@ def predict(
         "--log-odds", "LABEL", "Add log P(LABEL | text) / P(other | text): above 0 speaks for LABEL."
     ),
     against: str | None = option("--against", "LABEL", "The other label, if there are more than two."),
-    unsure: float | None = option(
-        "--unsure",
-        "SHARE",
-        "Answer ? in place of a label, unless at most this share of such answers was wrong. FILE must be calibrated.",
-        min=0,
-        max=1,
-    ),
+    unsure: float | None = unsure_option("Answer ? in place of a label"),
     json: bool = flag("--json", "One JSON object a line."),
     output: str | None = option(
         "--output",
@@ -95,7 +79,16 @@ def predict(
       tail -n 1000 chat.txt | bunrui predict mail.bunrui
     """
 
-    _check_usage(data, line, log_odds, against, json, output)
+    if line and data:
+        raise OptionError("give DATA or --line, not both.")
+    if not data and not line and sys.stdin.isatty():
+        raise OptionError("there is nothing to predict: give DATA, --line TEXT, or text on the standard input.")
+    for text in line or ():
+        check_text(text, "--line", "give a file, and its --encoding")
+    if against is not None and log_odds is None:
+        raise OptionError("--against goes with --log-odds.")
+    if json and output is not None:
+        raise OptionError("--json writes to stdout: for a file, give --output the suffix .jsonl.")
     check_not_read(output, data or ())
     several.check()
     if several.labels and (top is not None or log_odds is not None):
@@ -107,13 +100,13 @@ def predict(
         if not data or output is None:
             raise OptionError("--engine ray needs DATA, and --output with the name of a folder.")
         asked = {"top": top, "log_odds": log_odds, "against": against, "several": several}
-        with interrupts("interrupted"), closing(bunrui.open(file, read_only=True)) as opened:
+        with interrupts("interrupted"), bunrui.open(file, read_only=True) as opened:
             reader = documents.read(data, labelled=False, columns=reads_tables(opened))
             _predict_on_ray(engine.address, model.of(opened), reader, output, asked)
         return
     data = data or ["-"]
     stdin = Stdin()
-    with interrupts("interrupted"), closing(bunrui.open(file, read_only=True)) as opened:
+    with interrupts("interrupted"), bunrui.open(file, read_only=True) as opened:
         is_table, is_plain = reads_tables(opened), documents == Documents() and not json and output is None
         if not line and data == ["-"] and is_plain and not is_table:
             line = stdin.few_lines()
@@ -123,7 +116,7 @@ def predict(
         with open_writer(output, question.classes, json=json) as writer:
             is_empty = not line and data == ["-"] and stdin.is_empty()
             if line or is_empty:
-                with placed(None):
+                with locate_errors(None):
                     answer = question.answer(line or [])
                 writer.write(None, answer)
                 if is_empty:
@@ -143,34 +136,12 @@ def _predict_all(question: Question, reader: Reader, writer: Writer, *, quiet: b
         for batch, answer in answers(question, reader):
             writer.write(batch, answer)
             bar.add(len(answer.best))
-    if not bar.n_docs:
-        say_reading(reader)
-        raise DataError("there are no documents to be read: nothing was predicted")
+    bar.check("predicted")
     return bar
 
 
-def _check_usage(
-    data: list[str] | None,
-    line: list[str] | None,
-    log_odds: str | None,
-    against: str | None,
-    json: bool,
-    output: str | None,
-) -> None:
-    if line and data:
-        raise OptionError("give DATA or --line, not both.")
-    if not data and not line and sys.stdin.isatty():
-        raise OptionError("there is nothing to predict: give DATA, --line TEXT, or text on the standard input.")
-    for text in line or ():
-        check_text(text, "--line", "give a file, and its --encoding")
-    if against is not None and log_odds is None:
-        raise OptionError("--against goes with --log-odds.")
-    if json and output is not None:
-        raise OptionError("--json writes to stdout: for a file, give --output the suffix .jsonl.")
-
-
 class Answer(NamedTuple):
-    """What is predicted of some documents; columns by class as `Question.classes` has them."""
+    """The predictions for some documents; columns by class as `Question.classes` has them."""
 
     best: npt.NDArray[np.int64]  # (n_docs,)
     probabilities: npt.NDArray[np.float64]  # (n_docs, n_classes)
@@ -181,7 +152,7 @@ class Answer(NamedTuple):
 
 
 class Question:
-    """What is to be predicted."""
+    """A classifier and the kind of answer that is asked for."""
 
     def __init__(
         self,
@@ -228,13 +199,13 @@ class Question:
 
 
 def answers(question: Question, found: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, Answer]]:
-    """What is predicted of batches of documents, in parts of a size that can be scored at once."""
+    """The answers for batches of documents, in parts of a size that can be scored at once."""
     most = at_once(len(question.classes))
     with closing(ahead(found)) as batches:  # type: ignore[type-var]
         for batch in batches:
             for start in range(0, batch.num_rows, most):
                 part = batch.slice(start, most)
-                with placed(part):
+                with locate_errors(part):
                     answer = question.answer(texts_of(part))
                 yield part, answer
 
@@ -243,7 +214,7 @@ def answers(question: Question, found: Iterable[pa.RecordBatch]) -> Iterator[tup
 
 
 class _Files:
-    """Writes what is asked of documents into a Parquet file; made and used on the workers."""
+    """Writes the answers for documents into a Parquet file; made and used on the workers."""
 
     def __init__(self, classifier: AnyClassifier, question: dict[str, Any]) -> None:
         self._question = Question(classifier, **question)
@@ -266,10 +237,8 @@ def _predict_on_ray(
     from bunrui.engines.ray import predict_blocks
 
     Question(classifier, **question)  # what is wrong with it is said here, not by a worker
-    with watch_blocks(reader) as watch:
-        blocks = split(reader)
-        n_docs = predict_blocks(
-            classifier, blocks, output, partial(_Files, question=question), address=address, tell=watch
-        )
-    say(f"predicted {counted(n_docs, 'document')} into {without_secret(output)} in {watch.bar.speed()}")
-    watch.say_reading()
+    with Bar(reader) as bar:
+        made = partial(_Files, question=question)
+        n_docs = predict_blocks(classifier, split(reader), output, made, address=address, tell=bar.tell)
+    say(f"predicted {counted(n_docs, 'document')} into {without_secret(output)} in {bar.speed()}")
+    say_reading(reader)

@@ -7,12 +7,12 @@ import secrets
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 import bunrui
 from bunrui.cli.console import say
-from bunrui.cli.options import Classifier, flag, option
+from bunrui.cli.parameters import Classifier, flag, option
 from bunrui.errors import MissingExtraError, OptionError
 
 if TYPE_CHECKING:
@@ -24,48 +24,35 @@ _AUTO = "auto"
 _MB = 1 << 20
 
 
+def _limit(name: str, metavar: str, help: str, default: int) -> Any:
+    return option(name, metavar, help, min=1, show_default=True, default=default)
+
+
 @dataclass(frozen=True)
 class Most:
     """How much at once."""
 
     panel: ClassVar = "Limits"
 
-    max_body: int = option("--max-body", "MB", "The largest request.", min=1, show_default=True, default=64)
-    max_documents: int = option(
-        "--max-documents", "N", "The most documents in a request.", min=1, show_default=True, default=100_000
+    max_body: int = _limit("--max-body", "MB", "The largest request.", 64)
+    max_documents: int = _limit("--max-documents", "N", "The most documents in a request.", 100_000)
+    max_characters: int = _limit("--max-characters", "N", "The longest document.", 10_000_000)
+    max_requests: int = _limit(
+        "--max-requests", "N", "The most requests at a time; others are told to come again.", 256
     )
-    max_characters: int = option(
-        "--max-characters", "N", "The longest document.", min=1, show_default=True, default=10_000_000
-    )
-    max_requests: int = option(
-        "--max-requests",
-        "N",
-        "The most requests at a time; others are told to come again.",
-        min=1,
-        show_default=True,
-        default=256,
-    )
-
-    max_file: int = option(
+    max_file: int = _limit(
         "--max-file",
         "MB",
         "The largest file that the page predicts or learns. All files take at most four times as much disk.",
-        min=1,
-        show_default=True,
-        default=1024,
+        1024,
     )
 
     def limits(self) -> Limits:
         """As the service takes them."""
         from bunrui.service import Limits
 
-        return Limits(
-            self.max_body * _MB,
-            self.max_documents,
-            self.max_characters,
-            self.max_requests,
-            file=self.max_file * _MB,
-        )
+        numbers = self.max_documents, self.max_characters, self.max_requests
+        return Limits(self.max_body * _MB, *numbers, file=self.max_file * _MB)
 
 
 def serve(
@@ -114,7 +101,7 @@ def serve(
     if secret is not None and not os.path.lexists(file):
         bunrui.create(file).close()
         say(f"made {file}: it has learned nothing yet")
-    with closing(bunrui.open(file, read_only=secret is None)) as classifier, closing(listen(host, port)) as opened:
+    with bunrui.open(file, read_only=secret is None) as classifier, closing(listen(host, port)) as opened:
         bound = opened.getsockname()[1]
         say(f"serving {file} at {link(host, bound, secret if token else None)}")
         if secret is None:

@@ -10,8 +10,10 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from bunrui.cli.console import Bar, interrupts, say, say_reading
-from bunrui.cli.learn import create_classifier, open_classifier
-from bunrui.cli.options import Documents, LearnedAnalysis, Model, argument, file_argument, flag, option, reads_tables
+from bunrui.cli.documents import reads_tables
+from bunrui.cli.learn import Wanted
+from bunrui.cli.options import Documents, LearnedAnalysis, Model
+from bunrui.cli.parameters import argument, file_argument, flag, option
 from bunrui.engines.stream import texts_of
 from bunrui.errors import DataError, LabelError, OptionError
 from bunrui.labels import text_of
@@ -25,6 +27,7 @@ _KEYS = "123456789abcdefghijklmoprtvwxyz"
 _DIGITS = frozenset("0123456789")
 _NEW, _SEARCH, _SEVERAL = "n", "/", ","
 _MOST_LINES = 30
+_FEWEST = 10  # answers to documents at random: fewer leave an accuracy more than half wide
 
 
 class _Action(Enum):
@@ -67,7 +70,8 @@ def teach(
 
     Keys: the one beside a label; / to search for a label, n for a new label,
     a comma before several labels and Enter after them, s to skip, u to undo,
-    q to stop.
+    q to stop. Where labels outnumber keys, Enter gives the likely label that
+    has none.
 
     [bold]Examples[/]
 
@@ -80,16 +84,16 @@ def teach(
         raise OptionError("the standard input has the keys: give DATA as files.")
     names = _names(labels)
     with interrupts(f"interrupted; all answers are in {file}"), ExitStack() as stack:
-        is_new = not os.path.lexists(file)
+        wanted, is_new = Wanted(model, analysis.given()), not os.path.lexists(file)
         if not is_new:
-            classifier = stack.enter_context(open_classifier(file, model, analysis.given(), None))
+            classifier = stack.enter_context(wanted.open(file))
             if reads_tables(classifier):
                 raise OptionError(f"{file} reads tables, and teach shows texts: learn a table with labels.")
         texts = _read(data, documents)
         if is_new:
-            with create_classifier(file, model, analysis.given(), None):
+            with wanted.create(file):
                 pass  # the file gets its name at once: an answer is in it when the terminal closes
-            classifier = stack.enter_context(open_classifier(file, model, {}, None))
+            classifier = stack.enter_context(wanted.open(file))
         asked = queue(classifier, texts)
         if asked.n_blank:
             say(f"{counted(asked.n_blank, 'document')} without text: left out")
@@ -116,16 +120,14 @@ def _names(labels: str | None) -> list[Any]:
 def _read(data: list[str], documents: Documents) -> list[str]:
     reader = documents.read(data, labelled=False)
     texts: list[str] = []
-    with Bar(reader) as bar:
-        for batch in reader:
-            found = texts_of(batch)
-            if isinstance(found, list):
-                raise DataError("documents of tokens or counts cannot be shown as texts: give texts")
-            texts += found.to_pylist()
-            bar.add(batch.num_rows)
+    bar = Bar(reader)
+    for batch in bar:
+        found = texts_of(batch)
+        if isinstance(found, list):
+            raise DataError("documents of tokens or counts cannot be shown as texts: give texts")
+        texts += found.to_pylist()
+    bar.check("done")
     say_reading(reader)
-    if not texts:
-        raise DataError("there are no documents to be read: nothing was done")
     return texts
 
 
@@ -143,6 +145,8 @@ def _describe(asked: Queue, wish: float | None) -> str:
     if not curve.answers:
         return "accuracy: not known before a document at random has an answer"
     _, estimate = curve.points[-1]
+    if estimate.n < _FEWEST:
+        return f"accuracy: not known before {_FEWEST} documents at random have answers, {_FEWEST - estimate.n} more"
     low, high = estimate.interval
     line = f"accuracy {estimate.accuracy:.2f} ({low:.2f}–{high:.2f}, by {estimate.n} at random)"
     if asked.classifier.pool_weight is not None and asked.classifier.pool_weight.weight:
@@ -195,7 +199,7 @@ class _Session:
         """Ask until nothing is left, or the user has enough; how many answers were learned here."""
         while question := self._waiting.pop() if self._waiting else next(self._asked, None):
             self._show(question)
-            answer = self._answer()
+            answer = self._answer(self._keyless(question))
             if answer is _Action.QUIT:
                 break
             if answer is _Action.UNDO:
@@ -218,8 +222,12 @@ class _Session:
                 return
         say("there is nothing to undo in this session: 'bunrui undo' takes back what was done before")
 
-    def _answer(self) -> Any:
-        """A label, or several in a list, or an action."""
+    def _keyless(self, question: Question) -> Any:
+        """The likely label, if it has no key; else None."""
+        return None if question.guess in self._key_of else question.guess
+
+    def _answer(self, keyless: Any) -> Any:
+        """A label, or several in a list, or an action; Enter alone is for the likely label that has no key."""
         chosen: list[Any] | None = None
         while True:
             key = next(self._keys, None)
@@ -230,6 +238,8 @@ class _Session:
             if key in "\r\n":
                 if chosen:
                     return chosen if len(chosen) > 1 else chosen[0]
+                if chosen is None and keyless is not None:
+                    return keyless
                 continue
             if key == _SEVERAL:
                 chosen = chosen or []
@@ -300,8 +310,9 @@ class _Session:
     def _say_progress(self) -> None:
         """How good it is, when there are a twentieth more answers, or fewer: a long curve takes a moment."""
         n, last = len(self._asked.answers), self._n_described
-        if not last <= n < last + max(1, last // 20) and self._asked.can_estimate:
-            self._described, self._n_described = _describe(self._asked, self._wish), n
+        if not last <= n < last + max(1, last // 20):
+            is_known = self._asked.can_estimate
+            self._described, self._n_described = _describe(self._asked, self._wish) if is_known else "", n
         if self._described:
             say(self._described)
 
@@ -314,6 +325,9 @@ class _Session:
             is_guess = name == question.guess
             line.append(f" [{key}] ", "bold cyan").append(_shown(name), "bold reverse" if is_guess else "")
             line.append(f" {question.probability:.2f}" if is_guess else "", "dim")
+        if (likely := self._keyless(question)) is not None:
+            line.append(" [Enter] ", "bold cyan").append(_shown(likely), "bold reverse")
+            line.append(f" {question.probability:.2f}", "dim")
         more = len(self._labels) - len(self._key_of)
         if more > 0:
             line.append(f"  {_SEARCH} ", "bold cyan").append(f"{more:,} more")

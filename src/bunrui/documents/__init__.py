@@ -1,7 +1,7 @@
 """Files and streams → Arrow record batches of documents with their labels.
 
     files ──► sources ──► bytes ──► UTF-8 ──► blocks of whole rows ──► rows ──► record batches
-         formats     sources   encodings     lines          lines · delimited    validation
+         reader      sources   encodings     lines          lines · delimited    validation
 
     label   string, or list<string> if a row of the batch has several; absent with `labelled=False`
     text    string, list<string> (tokens) or map<string, int64> (counts of words); with `columns=True` a JSON object
@@ -30,7 +30,17 @@ No file is held in memory as a whole, except a file that is one document.
 
 from __future__ import annotations
 
-from bunrui.documents.formats import FORMATS
-from bunrui.documents.reader import Reader, read
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bunrui.documents.reader import FORMATS, Reader, read
 
 __all__ = ["FORMATS", "Reader", "read"]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported when they are used: the parsers of files take 45 ms, and `bunrui deliver` needs none of them.
+    if name in __all__:
+        return getattr(import_module("bunrui.documents.reader"), name)
+    raise AttributeError(f"module 'bunrui.documents' has no attribute {name!r}")

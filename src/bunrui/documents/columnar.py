@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from bunrui.documents.huggingface import batches_of, is_dataset, tables_of, with_names
-from bunrui.documents.sources import Stream
+from bunrui.documents.sources import Progress, Source, Stream
 from bunrui.documents.tabular import add_row, take_columns, tidy_columns, to_cells
 from bunrui.documents.validation import COUNTS, STRING, TOKENS, Object, Reading, Rows, each_once, label_type
 from bunrui.errors import DataError, EncodingError
@@ -36,7 +36,7 @@ def read_parquet(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
         batches = file.iter_batches(_n_rows(file, reading), columns=columns, use_threads=False)
         yield from read_batches(batches, reading, n_rows)
     except ERRORS as error:
-        raise DataError(f"this cannot be read as Parquet ({error})", **reading.place()) from error
+        raise DataError(f"this cannot be read as Parquet ({error})", cause="damaged-file", **reading.place()) from error
 
 
 def _n_rows(file: Any, reading: Reading) -> int:
@@ -58,18 +58,31 @@ def _n_rows(file: Any, reading: Reading) -> int:
 def read_arrow(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
     """Batches of an Arrow IPC file or stream."""
     try:
-        if stream.peek().startswith(b"ARROW1"):
-            file = pa.ipc.open_file(stream.seekable())
-            batches = (file.get_batch(at) for at in range(file.num_record_batches))
-        else:
-            file = pa.ipc.open_stream(pa.PythonFile(_Readable(stream), "r"))
-            batches = iter(file)
+        file, is_file = _open_ipc(stream)
+        batches = (file.get_batch(at) for at in range(file.num_record_batches)) if is_file else iter(file)
         take_columns(reading, file.schema.names)
-        if not reading.options.rows:
-            batches = (batch.select(reading.columns) for batch in batches)
-        yield from read_batches(batches, reading, None)
+        yield from read_batches(_select(batches, reading), reading, None)
     except ERRORS as error:
-        raise DataError(f"this cannot be read as Arrow IPC ({error})", **reading.place()) from error
+        why = f"this cannot be read as Arrow IPC ({error})"
+        raise DataError(why, cause="damaged-file", **reading.place()) from error
+
+
+def _open_ipc(stream: Stream) -> tuple[Any, bool]:
+    """An Arrow IPC file, and whether it is one with an index, which is read in any order."""
+    if stream.peek().startswith(b"ARROW1"):
+        return pa.ipc.open_file(stream.seekable()), True
+    return pa.ipc.open_stream(pa.PythonFile(_Readable(stream), "r")), False
+
+
+def schema_of(source: Source) -> pa.Schema | None:
+    """The columns of a Parquet or Arrow file, with their types; None for another format."""
+    if source.format not in ("parquet", "arrow"):
+        return None
+    with Stream(source, Progress()) as stream:
+        try:
+            return pq.read_schema(stream.seekable()) if source.format == "parquet" else _open_ipc(stream)[0].schema
+        except ERRORS as error:
+            raise DataError(f"this cannot be read ({error})", file=source.name) from error
 
 
 def read_table(reading: Reading) -> Iterator[pa.RecordBatch]:
@@ -80,12 +93,15 @@ def read_table(reading: Reading) -> Iterator[pa.RecordBatch]:
     if first is None:
         return
     take_columns(reading, first.schema.names)
-    batches = chain([first], batches)
-    if not reading.options.rows:
-        batches = (batch.select(reading.columns) for batch in batches)
+    batches = _select(chain([first], batches), reading)
     if is_dataset(table):
         batches = chain.from_iterable(map(batches_of, batches))
     yield from read_batches(batches, reading, None)
+
+
+def _select(batches: Iterator[Any], reading: Reading) -> Iterator[Any]:
+    """The batches without columns that nobody wants, unless whole rows are wanted."""
+    return batches if reading.options.rows else (batch.select(reading.columns) for batch in batches)
 
 
 class _Readable:
@@ -135,8 +151,13 @@ def _with_rows(out: pa.RecordBatch, batch: pa.RecordBatch, before: int, reading:
     try:
         rows.validate(full=True)
     except pa.ArrowInvalid as error:
-        raise DataError(f"this is damaged ({error})", **reading.place(), hint="get or write it again") from error
+        raise _damage_error(error, reading) from error
     return out.append_column("row", rows)
+
+
+def _damage_error(error: Exception, reading: Reading) -> DataError:
+    hint = "get or write it again"
+    return DataError(f"this is damaged ({error})", hint=hint, cause="damaged-file", **reading.place())
 
 
 def _check_places(batch: pa.RecordBatch, at: int, reading: Reading) -> None:
@@ -152,7 +173,7 @@ def _check_places(batch: pa.RecordBatch, at: int, reading: Reading) -> None:
         holds = f"the column {field.name!r} holds {field.type}"
         raise DataError(holds, **reading.place(), hint="leave it out") from error
     except ValueError as error:
-        raise DataError(f"this is damaged ({error})", **reading.place(), hint="get or write it again") from error
+        raise _damage_error(error, reading) from error
 
 
 def _as_bytes(kind: pa.DataType) -> pa.DataType:
@@ -244,7 +265,7 @@ def _normalise(array: pa.Array, name: str, reading: Reading, *, is_text: bool) -
     except pa.ArrowNotImplementedError:
         pass
     wanted = "strings, lists of tokens, or maps from word to count" if is_text else "strings, numbers, or lists of them"
-    raise DataError(f"the column {name!r} holds {kind}: {wanted} were expected", **reading.place())
+    raise DataError(f"the column {name!r} holds {kind}: {wanted} were expected", cause="column-kind", **reading.place())
 
 
 def _narrow(array: pa.Array) -> pa.Array:

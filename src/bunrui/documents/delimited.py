@@ -11,8 +11,9 @@ record is known.  Everything else is read record by record.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
@@ -31,9 +32,14 @@ Integers = npt.NDArray[np.int64]
 _QUOTED = re.compile(rb'"[^"]*+(?:""[^"]*+)*+')
 _LONGEST_NAME = 200  # bytes of the name of a column
 _MOST_WIDE = 14  # characters of a name without spaces
+_WIDE = "\u2e7f"
 _NUMBER = re.compile(rb"[+-]?\d[\d.,]*")
 COMPARED = 100
 """Rows below a header that tell whether it looks like one of them."""
+TEXT_NAMES = ("text", "texts", "body", "message", "content", "document", "sentence", "review", "本文", "文本", "본문")
+LABEL_NAMES = ("label", "labels", "class", "category", "categories", "topic", "topics", "tag", "tags", "target",
+               "ラベル", "标签", "类别", "레이블", "라벨")  # fmt: skip
+"""Usual names of columns."""
 
 _UNCLOSED = 'a field begins with a quote that is never closed: close it, or write quotes inside text twice ("")'
 _GOES_ON = 'a field goes on after its closing quote: write quotes inside it twice ("")'
@@ -76,7 +82,9 @@ def read_delimited(
         if batch is not None and batch.num_rows:
             yield batch
     if table is None:
-        raise DataError("there are empty lines only: a header and rows were expected", file=reading.source.name)
+        raise DataError(
+            "there are empty lines only: a header and rows were expected", file=reading.source.name, cause="no-rows"
+        )
 
 
 def _read_header(block: Block, reading: Reading, delimiter: bytes, quotes: bool) -> tuple[_Table | None, Block]:
@@ -86,13 +94,15 @@ def _read_header(block: Block, reading: Reading, delimiter: bytes, quotes: bool)
         return None, block
     if first.problem:
         line = block.line + block.data.count(b"\n", 0, first.start)
-        raise DataError(first.problem, **reading.place(line))
+        raise DataError(first.problem, cause="quotes", **reading.place(line))
     names, end = [name.decode("utf-8", "replace") for name in first.fields], first.end
     is_row = False
     if not reading.options.header:
         names, end = [str(number) for number in range(1, len(names) + 1)], first.start
     elif is_row := looks_like_row(
-        first.fields, (record.fields for record in split_records(block.data[end:], delimiter, quotes))
+        first.fields,
+        (record.fields for record in split_records(block.data[end:], delimiter, quotes)),
+        reading.columns,
     ):
         reading.progress.doubtful_headers.append(reading.source.name)
     if reading.options.columns:
@@ -102,10 +112,11 @@ def _read_header(block: Block, reading: Reading, delimiter: bytes, quotes: bool)
     return _Table(reading, names, delimiter, quotes), Block(block.data[end:], line, block.valid)
 
 
-def looks_like_row(names: list[bytes], below: Iterator[list[bytes]]) -> bool:
+def looks_like_row(names: list[bytes], below: Iterator[list[bytes]], wanted: Sequence[str] = ()) -> bool:
     """Whether a header looks like a row: a text, a value that comes again below, such as a label, or a number.
 
-    A single name may be a sentence; where there are several, a survey may have questions as names.
+    A single name may be a sentence, or a cell like those below, unless it is the column that is wanted; where there are
+    several, a survey may have questions as names.
 
     >>> looks_like_row([b"lunch?", b"ham"], iter([[b"win money", b"spam"], [b"noon?", b"ham"]]))
     True
@@ -113,6 +124,8 @@ def looks_like_row(names: list[bytes], below: Iterator[list[bytes]]) -> bool:
     (True, True)
     >>> looks_like_row([b"text", b"label"], iter([[b"lunch?", b"ham"]]))
     False
+    >>> [looks_like_row([name], iter([[b"bad"], [b"terrible"]])) for name in (b"good", b"Opinion", b"review")]
+    [True, False, False]
     >>> looks_like_row([b"How was it?", b"2020", b"2021"], iter([[b"good", b"1", b"2"]]))
     False
     """
@@ -126,11 +139,35 @@ def looks_like_row(names: list[bytes], below: Iterator[list[bytes]]) -> bool:
     # Files that were put together have the whole header again.
     if any(row != names and any(a and a == b for a, b in zip(names, row, strict=False)) for row in rows):
         return True
+    if len(names) == 1 and names[0].decode("utf-8", "replace") not in wanted:
+        return _is_alike(names[0], [row[0] for row in rows if row[0].strip()])
     # A number among names is a cell; several may be the names of years.
     numbers = [at for at, name in enumerate(names) if _is_number(name)]
     return (
         len(numbers) == 1 and bool(rows) and all(len(row) > numbers[0] and _is_number(row[numbers[0]]) for row in rows)
     )
+
+
+def _is_alike(name: bytes, cells: list[bytes]) -> bool:
+    """Whether the name of a single column may as well be one of its cells: a document that is lost is worse than one
+    too many.
+
+    >>> [_is_alike(name, [b"nice place", b"good food"]) for name in (b"bad service", b"bad", b"comment")]
+    [True, False, False]
+    """
+    first, *others = (cell.decode("utf-8", "replace").strip() for cell in (name, *cells))
+    if (
+        not first
+        or first.lower() in (*TEXT_NAMES, *LABEL_NAMES)
+        or (others and 2 * len(first) < median(map(len, others)))
+    ):
+        return False
+    return not others or _look(first) in map(_look, others)
+
+
+def _look(cell: str) -> tuple[bool, ...]:
+    is_wide = any(character > _WIDE for character in cell)
+    return " " in cell, cell[:1].isupper(), any(map(str.isdigit, cell)), is_wide
 
 
 def _is_number(cell: bytes) -> bool:
@@ -143,7 +180,7 @@ def _is_sentence(name: str) -> bool:
     >>> [_is_sentence(name) for name in ("review text", "it was good", "Was it good?", "とても美味しかったです。")]
     [False, False, True, True]
     """
-    n_wide = sum(character > "\u2e7f" for character in name)  # of Chinese, Japanese and Korean, which have no words
+    n_wide = sum(character > _WIDE for character in name)  # of Chinese, Japanese and Korean, which have no words
     return name.endswith((".", "!", "?", "。", "！", "？", "…")) or len(name.split()) > 3 or n_wide > _MOST_WIDE
 
 
@@ -153,14 +190,18 @@ def _hint(names: list[str], delimiter: bytes, is_row: bool, reading: Reading) ->
     if len(names) == 1 and delimiter != b"," and "," in names[0]:
         return ". The header has commas: is it ", Option("format", "csv"), "?"
     if len(names) == 1 and ";" in names[0]:
-        return (". The header has semicolons: write the file with commas",)
+        return (". The header has semicolons (;): write the file with commas",)
     wanted = reading.columns
     add = f"put a line such as {','.join(wanted)} above it"
     if is_row:
         return (f". The first line looks like a row: {add}",)
-    if reading.options.header and len(wanted) > 1 and not set(names) & set(wanted):
+    if reading.options.header and len(wanted) > 1 and not _folded(names) & _folded(wanted):
         return (f". If the first line is a row, {add}",)
     return ()
+
+
+def _folded(names: Sequence[str]) -> set[str]:
+    return {name.casefold() for name in names}
 
 
 class _Table:
@@ -218,9 +259,9 @@ class _Table:
             if record.fields == [b""] and not record.problem and block.data[record.start] != ord('"'):
                 continue
             if record.problem:
-                reading.refuse(record.problem, line)
+                reading.refuse(record.problem, line, cause="quotes")
             elif len(record.fields) != len(self._names):
-                reading.refuse(self._describe_miscount(len(record.fields)), line)
+                reading.refuse(self._describe_miscount(len(record.fields)), line, cause="row-width")
             else:
                 try:
                     values = {name: record.fields[index].decode() for name, index in self._at.items()}

@@ -18,6 +18,7 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from bunrui.errors import EncodingError, Option
@@ -44,17 +45,16 @@ _NEAR = 2048
 _GOOD, _CLEAR, _SOME = 0.3, 0.85, 0.03  # common ones to be proposed, to be taken; frequent ones to be taken
 
 
-def is_utf8(data: bytes) -> bool:
+def is_utf8(data: bytes | npt.NDArray[np.uint8]) -> bool:
     """Whether bytes are valid UTF-8, without decoding them.
 
     >>> is_utf8("日本".encode()), is_utf8("日本".encode("cp932")), is_utf8(b"\\xed\\xa0\\x80")
     (True, False, False)
     """
-    if data.isascii():
-        return True
-    ends = pa.py_buffer(np.array([0, len(data)], np.int64))
+    text = pa.py_buffer(data)
+    ends = pa.py_buffer(np.array([0, text.size], np.int64))
     try:
-        pa.Array.from_buffers(pa.large_string(), 1, [None, ends, pa.py_buffer(data)]).validate(full=True)
+        pa.Array.from_buffers(pa.large_string(), 1, [None, ends, text]).validate(full=True)
     except pa.ArrowInvalid:
         return False
     return True

@@ -1,141 +1,31 @@
-"""Mail: files with one mail, mbox files and Maildir folders; a mail → its text.
+"""A mail → its text; a mail with other headers.  Mails come alone here, and from files by `mailbox.py`.
 
 The text has subject, sender and recipient, then the plain parts, or the HTML parts if there are no plain ones.  Mail
 programs forgive many mistakes: unknown charsets, bytes that do not fit the charset, broken encoded words.  So does this
 module: bytes that cannot be decoded become U+FFFD.
-
-If the caller gives no label, a name is the label: of the folder with the `.eml` file, of the Maildir, or of the mbox
-without its suffix.
 """
 
 from __future__ import annotations
 
-import html
-import os
 import re
 from collections.abc import Iterator, Mapping
 from email import message_from_bytes
 from email.errors import HeaderParseError
 from email.header import Header, decode_header
 from email.message import Message
-from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
-import pyarrow as pa
-
 from bunrui.documents.encodings import AUTO, detect
-from bunrui.documents.lines import cut_blocks
-from bunrui.documents.sources import Source, Stream
-from bunrui.documents.validation import Reading, RowError, Rows
-from bunrui.errors import DataError, Option
+from bunrui.errors import DataError
 
-# A line that begins with "From " and has a time in it, at the start or below an empty line.
-_FROM = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\n]*\d\d?:\d\d[^\n]*\n")
-_LAST_LINE = re.compile(rb"(?<=\n)\r?\n\Z")  # the empty line that belongs to the next mail
-_QUOTED_FROM = re.compile(rb"^>(?=>*From )", re.MULTILINE)
-_HEADERS = re.compile(rb"(?:[A-Za-z][\w-]*:[ \t][^\r\n]*\r?\n(?:[ \t][^\r\n]*\r?\n)*)+(?=\r?\n)")
+# Strings, where `bunrui deliver` compiles none of them: `re` keeps compiled ones.
+_HEADERS = rb"(?:[A-Za-z][\w-]*:[ \t][^\r\n]*\r?\n(?:[ \t][^\r\n]*\r?\n)*)+(?=\r?\n)"
 _MAIL = (b"from", b"to", b"subject", b"date", b"received", b"message-id", b"mime-version", b"return-path")
-
-
-def read_eml(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
-    """The batch of a file that holds one mail."""
-    rows = Rows(reading)
-    data = stream.whole()
-    add_mail(rows, reading, data, label=_find_label(reading, parent=True))
-    if batch := rows.batch():
-        yield batch
-
-
-def read_mbox(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
-    """Batches of an mbox."""
-    if not _FROM.match(stream.peek()):
-        raise DataError(
-            f"{reading.source.name} is not an mbox: its first line should begin with 'From ' and have a time"
-        )
-    label = _find_label(reading, parent=False)
-    for block in cut_blocks(stream, reading, _find_last_mail, raw=True):
-        rows = Rows(reading)
-        found = [match.span() for match in _FROM.finditer(block.data)]
-        ends = [start for start, _ in found[1:]] + [len(block.data)]
-        line, seen = block.line, 0
-        for (start, begin), end in zip(found, ends, strict=True):
-            line += block.data.count(b"\n", seen, start)
-            seen = start
-            data = _LAST_LINE.sub(b"", _QUOTED_FROM.sub(b"", block.data[begin:end]))
-            add_mail(rows, reading, data, line=line, label=label)
-        if batch := rows.batch():
-            yield batch
-
-
-def _find_last_mail(data: bytes) -> int:
-    """Find the start of the last mail: it may go on."""
-    last = 0
-    for match in _FROM.finditer(data):
-        last = match.start()
-    return last
-
-
-def is_maildir(path: str) -> bool:
-    """Whether a folder is a Maildir."""
-    return all(os.path.isdir(os.path.join(path, name)) for name in ("cur", "new"))
-
-
-def maildir_files(path: str) -> Iterator[tuple[str, str]]:
-    """The mails of a Maildir and of the folders in it, each with the name of its folder, in a fixed order."""
-    name = Path(path).resolve().name
-    folders = [(path, name)]
-    with os.scandir(path) as entries:
-        inner = sorted(entry.name for entry in entries if entry.name.startswith(".") and entry.is_dir())
-    folders += [(os.path.join(path, folder), folder[1:]) for folder in inner if is_maildir(os.path.join(path, folder))]
-    for folder, label in folders:
-        for part in ("cur", "new"):
-            for file in sorted(os.listdir(os.path.join(folder, part))):
-                if not file.startswith("."):
-                    yield os.path.join(folder, part, file), label
-
-
-def read_maildir(reading: Reading) -> Iterator[pa.RecordBatch]:
-    """Batches of a Maildir."""
-    assert reading.source.path is not None
-    rows = Rows(reading)
-    for path, folder in maildir_files(reading.source.path):
-        with Stream(Source(path, path), reading.progress) as stream:
-            data = stream.whole()
-        add_mail(rows, reading, data, label=folder if reading.wants_label else None, source=path)
-        if rows.is_full and (batch := rows.batch()):
-            yield batch
-    if batch := rows.batch():
-        yield batch
-
-
-def add_mail(
-    rows: Rows, reading: Reading, data: bytes, *, label: str | None, line: int | None = None, source: str | None = None
-) -> None:
-    """Add one mail to the rows."""
-    try:
-        mail = parse_mail(data, reading.options.encoding)
-    except RowError as bad:
-        reading.refuse(bad.problem, line, source)
-    else:
-        rows.add([mail.text], label, mail.id, line=line, source=source)
-
-
-def _find_label(reading: Reading, *, parent: bool) -> str | None:
-    if not reading.wants_label:
-        return None
-    source = reading.source
-    # A file that somebody has sent lies elsewhere: only its name says something.
-    path = Path(source.name).resolve() if source.path == source.name else PurePath(source.name)
-    label = path.parent.name if parent else path.name.split(".")[0]
-    if source.path is None or not label:
-        hint = "give all of it one with ", Option("as", ...)
-        raise DataError(f"{source.name} has mail without labels", hint=hint)
-    return label
 
 
 def is_mail(head: bytes) -> bool:
     """Whether bytes begin with the headers of a mail, such as `Subject: …`: three usual ones, then an empty line."""
-    block = _HEADERS.match(head)
+    block = re.match(_HEADERS, head)
     names = re.findall(rb"^([A-Za-z][\w-]*):", block[0].lower(), flags=re.MULTILINE) if block else []
     return len({name for name in names if name in _MAIL}) >= 3
 
@@ -191,9 +81,9 @@ def parse_mail(data: bytes, encoding: str = "utf-8") -> Mail:
             plain = [html_to_text(_read_content(page, encoding)) for page in pages] or plain
         name = _read_header(message, "Message-ID", encoding)
     except RecursionError:
-        raise RowError("the mail has parts nested too deeply: leave it out") from None
+        raise DataError("the mail has parts nested too deeply: leave it out") from None
     except Exception as error:  # the parser raises anything but its own errors when headers are malformed enough
-        raise RowError(f"the mail cannot be parsed ({type(error).__name__}: {error}): leave it out") from error
+        raise DataError(f"the mail cannot be parsed ({type(error).__name__}: {error}): leave it out") from error
     text = "\n".join([*filter(None, heads), "", *plain])
     return Mail(_LONE.sub("\ufffd", text), _LONE.sub("\ufffd", name) or None)
 
@@ -282,13 +172,13 @@ def _write_header(value: str) -> str:
 
 # --- HTML
 
-_TAG = re.compile(r"<(?:!--|[!?/]?([a-zA-Z][^\s/<>]*))")
-_RAW_END = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in ("script", "style")}
+_TAG = r"<(?:!--|[!?/]?([a-zA-Z][^\s/<>]*))"
+_RAW_END = {name: rf"(?i:</{name})(?=[\s/>])" for name in ("script", "style")}
 _BLOCK_NAMES = """
 blockquote br center dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol p pre table td th title tr ul
 """
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
-_LONG_NUMBER = re.compile(r"&#[0-9]{9,};?")  # no character; Python may refuse to read it as a number
+_LONG_NUMBER = r"&#[0-9]{9,};?"  # no character; Python may refuse to read it as a number
 
 
 def html_to_text(markup: str) -> str:
@@ -297,9 +187,11 @@ def html_to_text(markup: str) -> str:
     >>> html_to_text("<style>p {}</style><p>R&amp;D <b>costs</b><br>3 &lt; 4<!-- no -->")
     '\\nR&D costs\\n3 < 4'
     """
+    import html  # 2 ms, and most mails have a plain part
+
     parts: list[str] = []
-    at = 0
-    while match := _TAG.search(markup, at):
+    at, tags = 0, re.compile(_TAG)
+    while match := tags.search(markup, at):
         start, end = match.span()
         parts.append(markup[at:start])
         name = (match[1] or "").lower()
@@ -309,9 +201,9 @@ def html_to_text(markup: str) -> str:
             break
         at = close + (1 if name else 3)
         if name in _RAW_END and match[0][1] != "/":
-            over = _RAW_END[name].search(markup, at)
+            over = re.compile(_RAW_END[name]).search(markup, at)
             at = over.start() if over else len(markup)
         if name in _BLOCKS:
             parts.append("\n")
     parts.append(markup[at:])
-    return html.unescape(_LONG_NUMBER.sub("\ufffd", "".join(parts)))
+    return html.unescape(re.sub(_LONG_NUMBER, "\ufffd", "".join(parts)))

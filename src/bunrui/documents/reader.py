@@ -1,30 +1,36 @@
-"""`read`: sources → record batches, one source after the other; also folders, with a file for each document."""
+"""`read`: files, patterns, folders, addresses and streams → record batches, one source after the other.
+
+The suffix of a file tells its format, or the first bytes of a stream.  A folder has a file for each document.
+"""
 
 from __future__ import annotations
 
+import glob
 import os
+import re
 import weakref
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import PurePath
-from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
 
-from bunrui.documents.delimited import read_delimited
-from bunrui.documents.encodings import AUTO, FIRST, encoding_error, transcoder
-from bunrui.documents.formats import find_sources, guess_format
+from bunrui.documents.delimited import read_delimited, split_records
+from bunrui.documents.encodings import AUTO, FIRST, detect, encoding_error, transcoder
+from bunrui.documents.huggingface import files_of, is_dataset, splits_of
 from bunrui.documents.lines import read_fasttext, read_jsonl, read_lines
-from bunrui.documents.mail import add_mail, maildir_files, read_eml, read_maildir, read_mbox
-from bunrui.documents.sources import COMPRESSIONS, Progress, Source, Stream
+from bunrui.documents.mail import is_mail
+from bunrui.documents.mailbox import add_mail, is_maildir, maildir_files, read_eml, read_maildir, read_mbox
+from bunrui.documents.sources import COMPRESSIONS, Progress, Source, Stream, find_files, is_address
 from bunrui.documents.tabular import check_format
 from bunrui.documents.validation import Options, Reading, Rows, decode_name, give_type, split_labels
-from bunrui.errors import DataError, Option, OptionError
-from bunrui.labels import TYPES
+from bunrui.errors import DataError, LabelError, Option, OptionError, Step
+from bunrui.labels import TYPES, plain, plain_type
+from bunrui.phrases import some
 
 
 def read(
@@ -160,49 +166,7 @@ def _names(names: str | Iterable[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-class Tracked:
-    """A pass over sources, with its progress."""
-
-    def __init__(self) -> None:
-        self._progress = Progress()
-
-    @property
-    def bytes_read(self) -> int:
-        """Bytes read so far in this pass, before decompression."""
-        return self._progress.bytes_read
-
-    @property
-    def bytes_unpacked(self) -> int:
-        """Bytes read so far in this pass, after decompression; those of columns as they are in memory."""
-        return self._progress.bytes_unpacked
-
-    @property
-    def n_skipped(self) -> int:
-        """Bad rows left out so far in this pass."""
-        return self._progress.n_skipped
-
-    @property
-    def skipped(self) -> list[str]:
-        """Messages about the first 20 of them."""
-        return list(map(str, self._progress.skipped))
-
-    @property
-    def bad_rows(self) -> list[DataError]:
-        """The same as errors, for callers with their own sentences."""
-        return list(self._progress.skipped)
-
-    @property
-    def doubtful_headers(self) -> list[str]:
-        """Files of this pass so far whose first line has the column names, but looks like a row."""
-        return list(self._progress.doubtful_headers)
-
-    @property
-    def encodings(self) -> dict[str, int]:
-        """How many files of this pass were not UTF-8 so far, by encoding; only with `encoding="auto"`."""
-        return dict(self._progress.encodings)
-
-
-class Reader(Tracked):
+class Reader:
     """The batches of some sources; made by `read`.
 
     Each pass reads the sources from the start; a stream allows only one pass.  Files are closed at the end of a pass,
@@ -212,6 +176,8 @@ class Reader(Tracked):
     ----------
     sources : list of Source
     options : Options
+    progress : Progress
+        The counters of this pass; those that are asked for most are attributes, too.
 
     Examples
     --------
@@ -224,8 +190,8 @@ class Reader(Tracked):
     """
 
     def __init__(self, sources: list[Source], options: Options) -> None:
-        super().__init__()
         self.sources, self.options = sources, options
+        self.progress = Progress()
         self._pass: Callable[[], Generator[pa.RecordBatch] | None] = lambda: None
         self._used: set[int] = set()  # streams that were read
         self._may_be_empty: tuple[str, ...] = ()
@@ -247,6 +213,36 @@ class Reader(Tracked):
         return total
 
     @property
+    def bytes_read(self) -> int:
+        """Bytes read so far in this pass, before decompression."""
+        return self.progress.bytes_read
+
+    @property
+    def bytes_unpacked(self) -> int:
+        """Bytes read so far in this pass, after decompression; those of columns as they are in memory."""
+        return self.progress.bytes_unpacked
+
+    @property
+    def n_skipped(self) -> int:
+        """Bad rows left out so far in this pass."""
+        return self.progress.n_skipped
+
+    @property
+    def skipped(self) -> list[str]:
+        """Messages about the first 20 of them."""
+        return list(map(str, self.progress.skipped))
+
+    @property
+    def doubtful_headers(self) -> list[str]:
+        """Files of this pass so far whose first line has the column names, but looks like a row."""
+        return list(self.progress.doubtful_headers)
+
+    @property
+    def encodings(self) -> dict[str, int]:
+        """How many files of this pass were not UTF-8 so far, by encoding; only with `encoding="auto"`."""
+        return dict(self.progress.encodings)
+
+    @property
     def names_labels(self) -> bool:
         """Whether labels come from the names of mailboxes, or of the folders of mails."""
         mail = ("eml", "mbox", "maildir")
@@ -255,12 +251,12 @@ class Reader(Tracked):
     @property
     def columns(self) -> list[str]:
         """The columns of tables that were met so far in this pass, but the label and the id."""
-        return list(self._progress.columns)
+        return list(self.progress.columns)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         self.close()
-        self._progress = Progress()
-        batches = self.batches(self._progress)
+        self.progress = Progress()
+        batches = self.batches(self.progress)
         self._pass = weakref.ref(batches)  # not the pass itself: it ends when nobody else holds it
         return batches
 
@@ -289,7 +285,7 @@ class Reader(Tracked):
     def __enter__(self) -> Reader:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -309,7 +305,7 @@ def _read(reading: Reading, may_be_empty: tuple[str, ...]) -> Iterator[pa.Record
             if not head:
                 if source.format in may_be_empty:
                     return
-                raise DataError("the file is empty", file=source.name, hint="give one with documents")
+                raise DataError("the file is empty", file=source.name, hint="give one with documents", cause="no-rows")
             format = source.format or guess_format(head, reading)
             if reading.options.columns:
                 check_format(source.name, format)
@@ -348,6 +344,159 @@ def _size(source: Source, options: Options) -> int | None:
     if source.format == "maildir":
         return sum(os.path.getsize(path) for path, _ in maildir_files(source.path))
     return sum(os.path.getsize(os.path.join(source.path, path)) for path in folder_files(source.path, options))
+
+
+# --- which files, and of which format
+
+FORMATS = (
+    "csv", "tsv", "tab", "xlsx", "jsonl", "parquet", "arrow", "fasttext", "lines", "eml", "mbox", "maildir", "folder",
+)  # fmt: skip
+"""The names of all formats."""
+
+_FOLDERS = ("eml", "maildir", "folder")
+_SUFFIXES = {
+    "csv": "csv", "tsv": "tsv", "xlsx": "xlsx", "xlsm": "xlsx", "jsonl": "jsonl", "ndjson": "jsonl", "json": "jsonl",
+    "parquet": "parquet", "pq": "parquet", "arrow": "arrow", "arrows": "arrow", "ipc": "arrow", "feather": "arrow",
+    "eml": "eml", "mbox": "mbox", "txt": "",
+}  # fmt: skip
+_SPREADSHEETS = ("xls", "xlsb", "ods", "numbers")
+
+
+def find_sources(sources: Any, format: str | None) -> list[Source]:
+    """All sources in the order given, those of a mapping with their label.
+
+    Parameters
+    ----------
+    sources : path, address, "-", binary stream, table, an iterable of these, or a mapping from label to any of these
+    format : str or None
+        One of `FORMATS`; None to go by the suffix.
+    """
+    if format is not None and format not in FORMATS:
+        raise OptionError(option="format", value=format, choices=FORMATS)
+    found = list(_find(sources, format, None))
+    if not found:
+        raise DataError("there is nothing to read: give at least one file")
+    if sum(source.is_stream and source.stream is None for source in found) > 1:
+        raise DataError("the standard input (-) can be read only once: give it once")
+    return found
+
+
+def _find(sources: Any, format: str | None, label: Any) -> Iterator[Source]:
+    if is_dataset(sources) or _is_table(sources):
+        yield Source(type(sources).__name__, None, format="arrow", label=label, table=sources)
+    elif splits := splits_of(sources):
+        raise DataError(f"this dataset has the splits {some(splits)}: give one, such as dataset[{splits[0]!r}]")
+    elif isinstance(sources, Mapping):
+        for name, inner in sources.items():
+            if plain_type(name) not in TYPES.values() or name == "":
+                raise LabelError(f"a label of the sources is {name!r}: give a string that is not empty, or an integer")
+            yield from _find(inner, format, plain(name))
+    elif isinstance(sources, Source):
+        yield replace(sources, format=format or sources.format, label=label)
+    elif isinstance(sources, (str, os.PathLike)):
+        path = os.fsdecode(os.fspath(sources))
+        if is_address(path):
+            for found in find_files(path):
+                known, compression = find_format(found.name, found.key, format)
+                yield replace(found, format=known, compression=compression, label=label)
+        else:
+            for match in _expand(path):
+                for file in (format in (None, "arrow") and files_of(match)) or [match]:
+                    yield _describe_path(file, format, label)
+    elif hasattr(sources, "read"):
+        name = str(getattr(sources, "name", "") or "stream")
+        yield Source(name, None, sources, format or "", label=label)
+    elif isinstance(sources, Iterable) and not isinstance(sources, (bytes, bytearray)):
+        for inner in sources:
+            yield from _find(inner, format, label)
+    else:
+        raise DataError(f"a source is a path, '-' or a binary stream, not {type(sources).__name__}")
+
+
+def _is_table(data: Any) -> bool:
+    """Whether this gives an Arrow stream of columns; a series, which may hold paths, gives a single one."""
+    return hasattr(data, "__arrow_c_stream__") and (hasattr(data, "columns") or hasattr(data, "schema"))
+
+
+def _expand(path: str) -> list[str]:
+    """The path; if it is a pattern that the shell has not expanded, the paths that match."""
+    if os.path.lexists(path) or not glob.has_magic(path):
+        return [path]
+    found = sorted(glob.glob(path))
+    if not found:
+        raise DataError(f"no file matches {path!r}", hint=(Step("check-pattern"),))
+    return found
+
+
+def _describe_path(path: str, format: str | None, label: Any) -> Source:
+    if path == "-":
+        return Source("<stdin>", None, None, format or "", label=label)
+    if os.path.isdir(path):
+        if format is not None and format not in _FOLDERS:
+            raise DataError(f"{path} is a folder, and {format} is read from files: give the files in it")
+        if format == "maildir" and not is_maildir(path):
+            raise DataError(f"{path} is no Maildir: it has no folders cur and new")
+        return Source(path, path, None, format or ("maildir" if is_maildir(path) else "folder"), label=label)
+    if not os.path.exists(path):
+        raise DataError(f"there is no file {path!r}", hint=(Step("check-path"),))
+    known, compression = find_format(path, path, format)
+    size = os.path.getsize(path) if os.path.isfile(path) else None
+    return Source(path, path, None, known, compression, label, size)
+
+
+def find_format(name: str, path: str, format: str | None) -> tuple[str, str]:
+    """The format and the compression of a file."""
+    if format in ("maildir", "folder"):
+        raise DataError(f"{name} is a file, and format {format!r} is read from a folder: give the folder")
+    suffixes = [suffix[1:].lower() for suffix in PurePath(path).suffixes]
+    compression = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSIONS else ""
+    if format is None:
+        format = _SUFFIXES.get(suffixes[-1]) if suffixes else ""  # mailboxes have no suffix
+    if format is None and suffixes[-1] in _SPREADSHEETS:
+        raise DataError(
+            f"the spreadsheet {name!r} cannot be read: save it as .xlsx, or as CSV (UTF-8), first",
+            cause="old-spreadsheet",
+        )
+    if format is None:
+        hint = "give ", Option("format", ...), f", one of {', '.join(FORMATS[:-2])}"
+        unknown = f"the name {name!r} does not tell the format"
+        raise DataError(unknown, option="format", hint=hint, cause="unknown-format")
+    return format, compression
+
+
+def guess_format(head: bytes, reading: Reading) -> str:
+    """The format of a stream, from its first bytes.
+
+    Spreadsheets, Parquet, Arrow and mbox have marks; a mail has headers; JSON lines begin with {; fastText has
+    `__label__`; CSV and TSV have a header with the wanted columns.  Anything else is lines.  If a table is wanted, it
+    is CSV or TSV.
+    """
+    if head.startswith(b"PK\x03\x04"):
+        return "xlsx"
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+        return "arrow"
+    if re.match(rb"From \S+[^\n]*\d\d?:\d\d[^\n]*\n", head):
+        return "mbox"
+    if is_mail(head):
+        return "eml"
+    encoding = reading.options.encoding
+    if encoding == AUTO:
+        encoding = detect(head, is_cut=True)
+    text = head.decode(encoding, "replace").lstrip("\ufeff").lstrip()
+    if text.startswith("__label__"):
+        return "fasttext"
+    if re.match(r'\{\s*(?:"|\})', text):
+        return "jsonl"
+    header = text.split("\n", 1)[0].rstrip("\r")[:10_000]
+    if reading.options.columns:
+        return "tsv" if header.count("\t") > header.count(",") else "csv"
+    wanted, row = {name.encode() for name in reading.columns}, header.encode(errors="replace") + b"\n"
+    for name, delimiter in (("csv", b","), ("tsv", b"\t")):
+        if wanted <= set(next(split_records(row, delimiter)).fields):
+            return name
+    return "lines"
 
 
 # --- a folder for each class

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
-from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
@@ -115,7 +114,19 @@ class Progress:
     columns: dict[str, None] = field(default_factory=dict)  # of tables, in the order in which they were met
     encodings: Counter[str] = field(default_factory=Counter)  # files that were found not to be UTF-8
     doubtful_headers: list[str] = field(default_factory=list)  # files whose names of columns look like a row
+    unread_labels: list[str] = field(default_factory=list)  # files with a column of labels, which got another label
     label_type: type | None = None  # that all labels get; None before the first document that decides
+    has_given_type: bool = False  # whether labels of that type have been given out
+
+    def add(self, other: Progress) -> None:
+        """Count what another pass has read."""
+        self.bytes_read += other.bytes_read
+        self.bytes_unpacked += other.bytes_unpacked
+        self.n_skipped += other.n_skipped
+        self.skipped += other.skipped
+        self.encodings.update(other.encodings)
+        self.doubtful_headers += other.doubtful_headers
+        self.unread_labels += other.unread_labels
 
     def unpacked(self, n_bytes: int) -> None:
         """Count bytes that were decompressed; the owner of the progress may refuse columns that are too large."""
@@ -237,7 +248,8 @@ class Stream:
             raise DataError.of_system(error, self.source.name) from error
 
     def _damage_error(self, error: Exception) -> DataError:
-        return DataError(f"this is damaged or cut short ({error})", file=self.source.name, hint="get it again")
+        why = f"this is damaged or cut short ({error})"
+        return DataError(why, file=self.source.name, hint="get it again", cause="damaged-file")
 
     def seekable(self) -> Any:
         """The same bytes as an Arrow file, to be read in any order; those of a pipe go through a temporary file."""
@@ -263,7 +275,7 @@ class Stream:
     def __enter__(self) -> Stream:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -319,7 +331,7 @@ def find_files(address: str) -> list[Source]:
 
 
 def files_at(address: str, filesystem: Any, key: str) -> list[Source]:
-    """The same for a path in a file system."""
+    """The file at a path in a file system, or all files that match it."""
     from pyarrow.fs import FileType
 
     try:

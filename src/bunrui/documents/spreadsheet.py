@@ -67,15 +67,16 @@ def read_spreadsheet(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatc
     reading.unit = "row"
     if stream.peek().startswith(_OLD):
         old = "this is a spreadsheet of the old kind (.xls), or one with a password"
-        raise DataError(old, file=reading.source.name, hint="save it as .xlsx without a password")
+        hint = "save it as .xlsx without a password"
+        raise DataError(old, file=reading.source.name, hint=hint, cause="old-spreadsheet")
     try:
         with zipfile.ZipFile(stream.seekable()) as file:
             yield from _Table(reading, _Book(file, reading)).batches()
     except _ERRORS as error:
         if isinstance(error, BunruiError):
             raise
-        why = f"this cannot be read as a spreadsheet ({error})"
-        raise DataError(why, file=reading.source.name, hint="save it again as .xlsx, or as CSV") from error
+        why, hint = f"this cannot be read as a spreadsheet ({error})", "save it again as .xlsx, or as CSV"
+        raise DataError(why, file=reading.source.name, hint=hint, cause="damaged-file") from error
 
 
 class _Table:
@@ -87,7 +88,7 @@ class _Table:
         rows = book.rows()
         first = list(islice(rows, COMPARED))
         if not first:
-            raise DataError("no sheet has cells with anything in them", file=reading.source.name)
+            raise DataError("no sheet has cells with anything in them", file=reading.source.name, cause="no-rows")
         if reading.options.header:
             (_, header), *first = first
             width = 1 + max(header)
@@ -95,7 +96,7 @@ class _Table:
             below = (
                 [self._read(cells[at]).encode() if at in cells else b"" for at in range(width)] for _, cells in first
             )
-            if looks_like_row([name.encode() for name in names], below):
+            if looks_like_row([name.encode() for name in names], below, reading.columns):
                 reading.progress.doubtful_headers.append(reading.source.name)
         else:
             width = 1 + max(max(cells) for _, cells in first)
@@ -316,7 +317,7 @@ class _Book:
             rows.clear()
 
     def read_cell(self, cell: Cell) -> str:
-        """What a cell shows."""
+        """The text that a cell shows."""
         kind, style, text = cell
         match kind:
             case "s":
@@ -330,7 +331,7 @@ class _Book:
         return _unescape(text)
 
     def kind_of(self, cell: Cell) -> str:
-        """What a cell holds: a text (s), a number (n), true or false (b), a date or a time (d)."""
+        """The kind of a cell: a text (s), a number (n), true or false (b), a date or a time (d)."""
         kind, style, text = cell
         if kind != "n":
             return "b" if kind == "b" else "s"

@@ -89,7 +89,7 @@ def add_row(rows: Rows, values: Mapping[str, Any], line: int, read: Callable[[An
         try:
             texts = [row_text(dict(cells))]
         except RowError as bad:
-            reading.refuse(bad.problem, line)
+            reading.refuse(bad.problem, line, cause=bad.cause)
             return
     rows.add(texts, label, id, line=line)
 
@@ -206,7 +206,7 @@ def to_cells(column: pa.Array, name: str, source: str) -> pa.Array:
         return pc.cast(column, options=pc.CastOptions(pa.large_string(), allow_invalid_utf8=True))
     if pa.types.is_floating(kind):
         return column.cast(pa.float64())
-    # What Python knows ends at microseconds.
+    # The times of Python end at microseconds.
     if pa.types.is_timestamp(kind):
         return column.cast(pa.timestamp("us", kind.tz), safe=False)
     if pa.types.is_duration(kind):

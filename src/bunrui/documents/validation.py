@@ -35,9 +35,9 @@ _MESSAGES = 20  # about skipped rows, that are kept
 class RowError(Exception):
     """A bad row; the caller, who knows the file and the line, makes a DataError of the problem."""
 
-    def __init__(self, problem: Sentence) -> None:
+    def __init__(self, problem: Sentence, cause: str | None = None) -> None:
         super().__init__(problem)
-        self.problem = problem
+        self.problem, self.cause = problem, cause
 
 
 @dataclass(frozen=True)
@@ -121,9 +121,11 @@ class Reading:
             self.progress.encodings[found] += 1
         return found
 
-    def refuse(self, problem: Sentence, line: int | None = None, source: str | None = None) -> None:
+    def refuse(
+        self, problem: Sentence, line: int | None = None, source: str | None = None, cause: str | None = None
+    ) -> None:
         """Raise about a bad row, or count it."""
-        self.fail(DataError(problem, **self.place(line, source)))
+        self.fail(DataError(problem, cause=cause, **self.place(line, source)))
 
     def fail(self, error: DataError) -> None:
         """Raise an error about one row, or count it."""
@@ -142,18 +144,24 @@ class Reading:
         say = f"there is {' and '.join(f'no column {name!r}' for name in missing)}"
         only = f", only {listing(there)}" if there else ""
         known_as = {self.options.id: "id", self.options.label: "label"} | dict.fromkeys(self.options.text, "text")
-        first, *others = dict.fromkeys(Option(known_as[name], ...) for name in missing)
+        alike = {name.casefold(): name for name in there}  # a column that differs in case alone is named
+        first, *others = dict.fromkeys(Option(known_as[name], alike.get(name.casefold(), ...)) for name in missing)
         more = [part for option in others for part in (" and ", option)]
         return f"{say}{only}: choose {'others' if missing[1:] else 'another'} with ", first, *more
 
     def check_columns(self, there: list[str], hint: tuple[str | Option, ...] = ()) -> None:
         """Refuse a file whose columns lack one that is wanted, or have it twice."""
         if lacks := self.lacks(there):
-            raise DataError((*lacks, *hint), file=self.source.name)
+            raise DataError((*lacks, *hint), file=self.source.name, cause="no-column")
+        options = self.options
+        has_label = options.label in there and options.label not in self.columns
+        if has_label and options.labelled and not options.columns:
+            self.progress.unread_labels.append(self.source.name)
         times = Counter(there)
         for column in self.columns:
             if times[column] > 1:
-                raise DataError(f"there are {times[column]} columns {column!r}", file=self.source.name, hint="keep one")
+                several = f"there are {times[column]} columns {column!r}"
+                raise DataError(several, file=self.source.name, hint="keep one", cause="column-twice")
 
 
 def each_once(names: Sequence[str]) -> list[str]:
@@ -233,7 +241,7 @@ class Rows:
             label = _check_label(label, reading.longest_label) if reading.wants_label or label is not None else None
             id = _check_id(id) if reading.options.id or id is not None else None
         except RowError as bad:
-            reading.refuse(bad.problem, line, source)
+            reading.refuse(bad.problem, line, source, bad.cause)
             return
         reading.kind = kind
         reading.settle_type(given)
@@ -349,7 +357,8 @@ def split_labels(batch: pa.RecordBatch, reading: Reading) -> pa.RecordBatch:
         return batch
     lines = batch["line"].to_pylist()
     for row in np.flatnonzero(sizes == 0).tolist():
-        reading.refuse(f"there is no label between the separators {separator!r}: give one", lines[row])
+        missing = f"there is no label between the separators {separator!r}: give one"
+        reading.refuse(missing, lines[row], cause="empty-label")
     return batch.filter(pa.array(sizes > 0))
 
 
@@ -375,12 +384,17 @@ def give_type(batch: pa.RecordBatch, reading: Reading) -> pa.RecordBatch:
     if why:
         owner = pc.list_parent_indices(label).to_numpy() if listed else np.arange(len(label))
         bad = {int(owner[at]): int(names.indices[at].as_py()) for at in np.flatnonzero(found.is_null())[::-1].tolist()}
+        may_change = reading.options.label_type is None and not reading.progress.has_given_type
+        if reading.options.skip_bad and may_change and 2 * len(bad) > len(label):
+            reading.progress.label_type = str  # the first label happened to be a number
+            return batch
         lines, sources = batch["line"].to_pylist(), batch["source"].to_pylist()
         for row in sorted(bad):
-            reading.refuse(str(why[bad[row]]), lines[row], sources[row])
+            reading.refuse(str(why[bad[row]]), lines[row], sources[row], why[bad[row]].cause)
         stays = np.ones(len(label), bool)
         stays[list(bad)] = False
         return give_type(batch.filter(pa.array(stays)), reading)
+    reading.progress.has_given_type = True
     if listed:
         ends = np.cumsum(pc.list_value_length(label).to_numpy())
         found = pa.ListArray.from_arrays(pa.array(np.concatenate([[0], ends]).astype(np.int32)), found)
@@ -428,7 +442,7 @@ def _check_text(parts: Sequence[Any], columns: Sequence[str]) -> tuple[str, Any]
     if isinstance(text, dict):
         return "counts", _check_counts(text, name)
     if text is None:
-        raise RowError(f"{name} is missing (null): fill it with an empty string, or leave the row out")
+        raise RowError(f"{name} is missing (null): fill it with an empty string, or leave the row out", "empty-text")
     raise RowError(f"{name} is {_describe(text)}: give a string, a list of tokens, or an object from word to count")
 
 
@@ -447,19 +461,19 @@ def _check_counts(text: dict[str, Any], name: str) -> dict[str, int]:
 def _check_label(label: Any, longest: int | None) -> str | list[str]:
     if isinstance(label, list):
         if not label:
-            raise RowError("the list of labels is empty: give at least one, or leave the row out")
+            raise RowError("the list of labels is empty: give at least one, or leave the row out", "empty-label")
         return [_check_one_label(name, longest) for name in label]
     return _check_one_label(label, longest)
 
 
 def _check_one_label(label: Any, longest: int | None) -> str:
     if label is None:
-        raise RowError("the label is missing (null): give one, or leave the row out")
+        raise RowError("the label is missing (null): give one, or leave the row out", "empty-label")
     name = _to_string(label)
     if name is None:
         raise RowError(f"the label is {_describe(label)}: give a string, a number, or a list of them")
     if why := unfit(name, longest):
-        raise RowError(f"the label {why}, or leave the row out")
+        raise RowError(f"the label {why}, or leave the row out", "long-label" if name.strip() else "empty-label")
     if "\0" in name:
         raise RowError(f"the label {_shorten(name)} has a NUL: give it another name")
     return _check_whole(name, "the label")

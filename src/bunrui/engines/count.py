@@ -10,33 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.cells import new_postings
+from bunrui.cells import Integers, new_postings
 from bunrui.counts import Counts, Totals
 from bunrui.engines import threads
 from bunrui.engines.labelgroups import LabelSets
 from bunrui.errors import DataError
 from bunrui.kernel import count as kernel
-from bunrui.kernel import postings, slices, vocabulary
+from bunrui.kernel import postings, slices, vocabulary, workspace
 from bunrui.kernel.analyze import KIND, ORDER, UNIVERSAL, Documents, Recipe
 from bunrui.kernel.count import Parts, Small, Streams
 from bunrui.kernel.library import run
 from bunrui.kernel.slices import each_slice, stretches
 from bunrui.kernel.universal import FIRST_SCRIPT, WORD_ORDER
 from bunrui.kernel.vocabulary import BYTES, FEATURES, FULLEST, Vocabulary
-from bunrui.kernel.workspace import (
-    MAX_TEXT,
-    bits_for,
-    bits_of,
-    new_items,
-    new_vocabulary,
-    regions_for,
-    release,
-    room_of,
-    scratch_for,
-    too_much_text,
-)
-
-Integers = npt.NDArray[np.int64]
 
 # Records that are on their way at once, 24 bytes each: more take memory, with fewer most find their region out of the
 # cache.
@@ -80,7 +66,7 @@ def _count_rows(docs: Documents, recipe: Recipe, sets: LabelSets, fingerprint: s
     longest = threads.longest_document(docs, recipe)
     work = _Work(docs, order, sets.groups[by_group].astype(np.int32), recipe, longest, _longest_ngram(recipe), ends)
     try:
-        v, parts = _count(work, regions_for(bits_for(work.n_bytes // 8)))
+        v, parts = _count(work, workspace.regions_for(workspace.bits_for(work.n_bytes // 8)))
     except _UnevenError:
         v, parts = _count(work, 1)
     return _arranged(v, parts, sets, fingerprint)
@@ -115,10 +101,12 @@ class _UnevenError(Exception):
 def _count(work: _Work, n_parts: int) -> tuple[Vocabulary, Parts]:
     """The table and the cells of documents, by partition."""
     n_docs, n_bytes = len(work.order), work.n_bytes
-    n_threads = max(1, min(slices.n_threads(), n_bytes // _WORTH_A_THREAD))
+    n_threads = min(slices.n_threads(), n_bytes // _WORTH_A_THREAD) if n_bytes >= 2 * _WORTH_A_THREAD else 1
     round_bytes = min(n_bytes, n_threads * _WORTH_A_THREAD // 2 + 1)
-    # The first 500 KB of IMDB have a 1-2-gram for every 9 bytes, those of NSMC a character n-gram for every 3.
-    v = new_vocabulary(max(64 * n_parts, min(round_bytes // 6, n_docs << 12)), 0, n_parts)
+    # The first 500 KB of IMDB have a 1-2-gram for every 9 bytes, those of NSMC a character n-gram for every 3; a single
+    # document repeats less, and has one for every 2 or 3.
+    n_features = max(256, min(round_bytes // 2, 2048), min(round_bytes // 6, n_docs << 12))
+    v = workspace.new_vocabulary(max(n_features, 64 * n_parts), 0, n_parts)
     parts = _new_parts(n_parts, len(v.slots) // vocabulary.SLOT // n_parts)
     streams = _new_streams(n_threads, n_parts, n_bytes)
     readers = [_Reader(work, v, t) for t in range(n_threads)]
@@ -200,7 +188,8 @@ class _Reader:
         self._small = _new_small(_SMALL) if work.n_bytes > _FEW_BYTES else _NO_SMALL
         self._state = np.zeros(kernel.STATES_OF_SLICE, np.int64)
         self._state[[kernel.GROUP, kernel.GROWS]] = -1, 1
-        self._items = new_items(_ITEMS)
+        # For few bytes those of the scratch will do.
+        self._items = workspace.new_items(_ITEMS) if work.n_bytes > _FEW_BYTES else None
         self._end = self._alone = 0
         self.is_done = False
 
@@ -214,7 +203,7 @@ class _Reader:
 
     def begin_alone(self) -> None:
         """Take one document of those that are left, and few of its items at once from now on."""
-        self._items = new_items(_FEW_ITEMS)
+        self._items = workspace.new_items(_FEW_ITEMS)
         self._alone = int(self._state[kernel.POSITION]) + 1
 
     def read_alone(self, streams: Streams) -> bool:
@@ -223,7 +212,9 @@ class _Reader:
 
     def _read(self, streams: Streams, end: int, *, is_alone: bool) -> bool:
         work = self._work
-        scratch = scratch_for(work.longest)._replace(items=self._items)
+        scratch = workspace.scratch_for(work.longest)
+        if self._items is not None:
+            scratch = scratch._replace(items=self._items)
         while True:
             args = (work.docs, work.order, work.groups, end, work.recipe, scratch, self._v, self._small, streams)
             rest = (self.thread, work.order_of_ngrams, int(is_alone), self._state)
@@ -332,8 +323,8 @@ def _longer(array: Any, n: int, more: int = 0) -> Any:
     """The array with stretches that are longer by `more`, or twice as long."""
     old = array.reshape(n, -1)
     length = old.shape[1] + (more or old.shape[1] + 64)
-    if array.dtype == np.uint8 and length > MAX_TEXT:
-        raise too_much_text()
+    if array.dtype == np.uint8 and length > workspace.MAX_TEXT:
+        raise workspace.too_much_text()
     new = np.empty((n, length), array.dtype)
     new[:, : old.shape[1]] = old
     return new.reshape(-1)
@@ -342,15 +333,12 @@ def _longer(array: Any, n: int, more: int = 0) -> Any:
 def _with_room_for(n_features: int, v: Vocabulary, parts: Parts) -> tuple[Vocabulary, Parts]:
     """The table with slots for so many features, if it has fewer."""
     n_parts = len(v.loads)
-    if bits_for(n_features) <= bits_of(v):
+    if workspace.bits_for(n_features) <= workspace.bits_of(v):
         return v, parts
-    larger = new_vocabulary(n_features, 0, n_parts)
+    larger = workspace.new_vocabulary(n_features, 0, n_parts)
     step = len(v.slots) // n_parts
-    each_slice(
-        lambda lo, hi: run(vocabulary.move_slots, v.slots[lo * step : hi * step], larger),
-        stretches(n_parts, 1),
-    )
-    release(v)
+    each_slice(lambda lo, hi: run(vocabulary.move_slots, v.slots[lo * step : hi * step], larger), stretches(n_parts, 1))
+    workspace.release(v)
     old, new = (_sizes(len(each.slots) // vocabulary.SLOT // n_parts) for each in (v, larger))
     # By as much as the region has grown, whatever they had beyond what it needs.
     longer = {name: _longer(getattr(parts, name), n_parts, new[name] - old[name]) for name in new}
@@ -365,9 +353,9 @@ def _arranged(v: Vocabulary, parts: Parts, sets: LabelSets, fingerprint: str) ->
     per_part = parts.state.reshape(n_parts, kernel.STATES)[:, : kernel.N_CELLS + 1]
     bases = np.cumsum(per_part, axis=0) - per_part
     n_features, n_bytes, n_cells = per_part.sum(axis=0).tolist()
-    if n_bytes > MAX_TEXT:
-        raise too_much_text()
-    room = max(n_features, room_of(bits_of(v)))
+    if n_bytes > workspace.MAX_TEXT:
+        raise workspace.too_much_text()
+    room = max(n_features, workspace.room_of(workspace.bits_of(v)))
     v = v._replace(
         hashes=np.empty(room, np.uint64), starts=np.empty(room + 1, np.int64), text=np.empty(n_bytes + 64, np.uint8)
     )

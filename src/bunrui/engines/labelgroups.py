@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from bunrui.analysis.texts import whole
 from bunrui.counts import Label
 from bunrui.errors import DataError, LabelError, Option
 from bunrui.labels import check_types, fits, plain
-from bunrui.phrases import unfit
+from bunrui.phrases import counted, unfit
 
 Integers = npt.NDArray[np.int64]
 
@@ -23,6 +24,7 @@ _KINDS = (
     *(pa.types.is_integer, pa.types.is_boolean),
 )
 MOST_COPIES = 10**9
+_NUMBERS = "biufUO"  # NumPy's kinds: strings and objects may be numbers
 _UNFIT = re.compile("[\0\ud800-\udfff]").search
 
 
@@ -40,6 +42,12 @@ class LabelSets(NamedTuple):
         """Whether every group is one label, in the same order."""
         every = np.arange(len(self.labels))
         return len(self.members) - 1 == len(self.labels) and np.array_equal(self.indices, every)
+
+    @property
+    def names(self) -> list[list[Label]]:
+        """The labels of every group."""
+        members = [self.labels[k] for k in self.indices.tolist()]
+        return [members[a:b] for a, b in pairwise(self.members.tolist())]
 
     def by_label(self, by_group: Integers) -> Integers:
         """Sums over groups → over the labels that they have, on the last axis."""
@@ -79,7 +87,10 @@ def label_sets(labels: Any, n_docs: int, known: Mapping[Label, int]) -> LabelSet
         if isinstance(value, str) and _UNFIT(value):
             raise LabelError(f"a label is {value!r}, with a NUL or a lone surrogate: give it another name")
     if len(codes) != n_docs:
-        raise DataError(f"there are {n_docs} texts and {len(codes)} labels: give one label for each text")
+        are = "there is" if n_docs == 1 else "there are"
+        raise DataError(
+            f"{are} {counted(n_docs, 'text')} and {counted(len(codes), 'label')}: give one label for each text"
+        )
     order = sorted(range(len(values)), key=lambda v: (known.get(values[v], len(known)), values[v]))
     rank = np.empty(len(values), np.int64)
     rank[order] = np.arange(len(values))
@@ -95,8 +106,11 @@ def label_sets(labels: Any, n_docs: int, known: Mapping[Label, int]) -> LabelSet
 def weights_of(sample_weight: Any, n_docs: int) -> npt.NDArray[np.float64]:
     """Weights of documents, (n_docs,): numbers from 0 on, and not all of them 0."""
     try:
-        weights = np.asarray(sample_weight).astype(np.float64)
-    except (TypeError, ValueError) as error:
+        given = np.asarray(sample_weight)
+        if given.dtype.kind not in _NUMBERS:
+            raise TypeError(f"their type is {given.dtype}")
+        weights = given.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError((Option("sample_weight"), f" has a weight that is no number ({error})")) from error
     if weights.shape != (n_docs,):
         expected = f"one weight for each of {n_docs} texts"
@@ -187,6 +201,8 @@ def _encode_few(labels: Any) -> tuple[list[Label], Integers, list[list[int]] | N
             if not listed:
                 raise LabelError(f"text {row} has no label: give at least one")
         else:
+            if isinstance(label, (float, np.floating)):  # pandas makes floats of integers where one is missing
+                row, label = next(((k, one) for k, one in enumerate(labels) if _is_missing(one)), (row, label))
             listed = [_check_label(label, f"of text {row}")]
         for name in listed:
             kind = kind or type(name)
@@ -204,13 +220,19 @@ def _encode_few(labels: Any) -> tuple[list[Label], Integers, list[list[int]] | N
     return list(values), np.array(codes, np.int64), [[values[name] for name in names] for names in sets]
 
 
+def _is_missing(label: Any) -> bool:
+    """Whether it is None, NaN, or a value of pandas that says so."""
+    is_nan = isinstance(label, (float, np.floating)) and label != label
+    return label is None or is_nan or type(label).__name__ in ("NAType", "NaTType")
+
+
 def _check_label(label: Any, where: str) -> Label:
     label = plain(label)
     if isinstance(label, int):
         if not fits(label):
             raise LabelError(f"a label {where} is {label}, which has more than 64 bits: convert labels with str")
         return label
-    if label is None or (isinstance(label, (float, np.floating)) and label != label):
+    if _is_missing(label):
         raise LabelError(f"the label {where} is missing: give one, or leave the text out")
     if isinstance(label, (float, np.floating)):
         if not float(label).is_integer():

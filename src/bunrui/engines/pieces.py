@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bunrui.documents import Reader
-from bunrui.documents.mail import maildir_files
+from bunrui.documents.mailbox import maildir_files
 from bunrui.documents.reader import folder_files
 from bunrui.documents.sources import Progress, Source, Stream
 from bunrui.documents.validation import Options

@@ -7,11 +7,12 @@ import secrets
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from bunrui.counts import Counts
 from bunrui.documents import Reader
-from bunrui.documents.sources import is_address, locate, without_secret
+from bunrui.documents.sources import Progress, is_address, locate, without_secret
 from bunrui.engines.labelgroups import check_new, label_sets
 from bunrui.engines.partitions import Part, add_up, parts_of
 from bunrui.engines.pieces import Block
@@ -26,12 +27,7 @@ class Done(NamedTuple):
     """A worker's report of its block."""
 
     n_docs: int
-    n_bytes: int
-    n_unpacked: int
-    n_skipped: int
-    bad_rows: list[DataError]
-    encodings: dict[str, int]
-    doubtful_headers: list[str]
+    progress: Progress
 
 
 class Answers(Protocol):
@@ -88,8 +84,7 @@ def _strip(error: BunruiError) -> BunruiError:
 
 
 def _report(n_docs: int, block: Block, reader: Reader) -> Done:
-    about_rows = reader.n_skipped, reader.bad_rows, reader.encodings, reader.doubtful_headers
-    return Done(n_docs, block.n_bytes, reader.bytes_unpacked, *about_rows)
+    return Done(n_docs, replace(reader.progress, bytes_read=block.n_bytes))
 
 
 def count_block(shared: list[Any], block: Block, n_parts: int) -> list[Any]:
@@ -99,10 +94,7 @@ def count_block(shared: list[Any], block: Block, n_parts: int) -> list[Any]:
         total = _count(shared, reader)
     except BunruiError as error:
         return [_strip(error), *[None] * n_parts]
-    return [
-        _report(total.n_docs, block, reader),
-        *parts_of(total, n_parts),
-    ]
+    return [_report(total.n_docs, block, reader), *parts_of(total, n_parts)]
 
 
 def count_table(shared: list[Any], table: Any, n_parts: int) -> list[Any]:
@@ -112,7 +104,7 @@ def count_table(shared: list[Any], table: Any, n_parts: int) -> list[Any]:
     except BunruiError as error:
         return [_strip(error), *[None] * n_parts]
     n_bytes = _n_bytes(table)
-    return [Done(total.n_docs, n_bytes, n_bytes, 0, [], {}, []), *parts_of(total, n_parts)]
+    return [Done(total.n_docs, Progress(n_bytes, n_bytes)), *parts_of(total, n_parts)]
 
 
 def _count(shared: list[Any], batches: Iterable[pa.RecordBatch]) -> Counts:

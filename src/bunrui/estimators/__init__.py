@@ -16,10 +16,8 @@ except ImportError as error:
     raise MissingExtraError("sklearn", "scikit-learn", what) from error
 
 from bunrui.estimators.aode import AODE
-from bunrui.estimators.categorical import CategoricalNB
-from bunrui.estimators.columns import ColumnsNB
+from bunrui.estimators.columns import CategoricalNB, ColumnsNB, GaussianNB
 from bunrui.estimators.discrete import TWCNB, BernoulliNB, BinaryNB, ComplementNB, MixedNB, MultinomialNB
-from bunrui.estimators.gaussian import GaussianNB
 from bunrui.estimators.heads import NBAROW, NBSVM
 from bunrui.estimators.multilabel import MultilabelNB
 from bunrui.estimators.vectorizer import TextVectorizer

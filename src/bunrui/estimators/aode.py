@@ -11,12 +11,11 @@ from sklearn.utils.metaestimators import available_if
 
 from bunrui.classcounts import ClassCounts, Labels, in_order
 from bunrui.errors import MismatchError, Option, OptionError, UnlearnError, is_whole
-from bunrui.estimators.base import NAMES, Codes, CountingClassifier, canonical
+from bunrui.estimators.base import NAMES, Codes, CountingClassifier, as_objects, canonical
 from bunrui.models.aode import Pairs, count_present_pairs, count_value_pairs, ones_of
 from bunrui.models.mdl import as_floats, cut_columns, mdl_cuts
 from bunrui.models.scorer import check_rows
-
-Floats = npt.NDArray[np.float64]
+from bunrui.sparse import Floats
 
 _NUMBERS = (int, float, np.integer, np.floating)
 
@@ -118,16 +117,9 @@ class AODE(CountingClassifier):
         return super().partial_fit(X, y, classes, sample_weight)
 
     def unlearn(self, X: Any, y: Any, sample_weight: Any = None, *, exact: bool = True) -> Self:
-        """Take rows back, all or none of them: afterwards the estimator is the one that never saw them.
+        """Take rows back, all or none of them; X, y and sample_weight are those of `MultinomialNB.unlearn`.
 
-        Parameters
-        ----------
-        X : array, data frame, sparse matrix or sparse array, (n_rows, n_features)
-        y : (n_rows,)
-        sample_weight : (n_rows,), optional
-        exact : bool
-            Whether to refuse what cannot be taken back exactly: weights with fractions, and rows of which cuts were
-            learned.  With False the cuts stay as they are.
+        `exact` also refuses rows from which cuts were learned.  Without it the cuts stay as they are.
         """
         if exact and hasattr(self, "_learned") and self._is_cut():
             raise UnlearnError(
@@ -147,10 +139,9 @@ class AODE(CountingClassifier):
                 raise MismatchError(f"column {j} is cut otherwise: only estimators with the same cuts can be merged")
 
     def _given(self, X: Any) -> Any:
-        if not isinstance(X, (list, tuple)):
+        objects = as_objects(X)
+        if objects is X:
             return X
-        # Of a list with strings and numbers NumPy would make strings.
-        objects = np.array(X, dtype=object)
         are_numbers = all(isinstance(value, _NUMBERS) for value in objects.reshape(-1).tolist())
         return np.array(X) if are_numbers else objects
 
@@ -202,7 +193,7 @@ class AODE(CountingClassifier):
         X = self._checked(X)
         return Pairs(self._learned, self.m).scores(canonical(X))
 
-    # What was learned
+    # Learned attributes
 
     @property
     def categories_(self) -> list[list[Any]]:

@@ -17,17 +17,17 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bunrui.classcounts import Labels, as_whole, check_among, encode_labels, join_labels, sort_labels
+from bunrui.classcounts import Labels, as_whole, check_among, declare, encode_labels, join_labels
 from bunrui.errors import DataError, LabelError, MismatchError, Option, OptionError
-from bunrui.kernel.logs import log
+from bunrui.kernel.arithmetic import log
 from bunrui.models.linear import log_sum_exp, probabilities
 from bunrui.models.scorer import prior_shares
+from bunrui.sparse import Floats
 
-Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
 
-# What scikit-learn is told of estimators that take columns of names, with values missing.
+# Tags for scikit-learn, of estimators that take columns of names, with values missing.
 NAMES = {"categorical": True, "string": True, "allow_nan": True}
 
 
@@ -45,7 +45,7 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
     # Parameters that say what is counted: they cannot change once something is.
     _counting: ClassVar[tuple[str, ...]] = ()
 
-    # What scikit-learn's `validate_data` is to accept, and what its tags say of the rows and of the accuracy.
+    # Options of scikit-learn's `validate_data`, and its tags about the rows and the accuracy.
     _accepted: ClassVar[dict[str, Any]] = {"accept_sparse": "csr"}
     _takes: ClassVar[dict[str, bool]] = {"sparse": True}
     _is_poor: ClassVar[bool] = True
@@ -56,11 +56,11 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
     n_features_in_: int
     feature_names_in_: npt.NDArray[np.object_]
 
-    # What a subclass says
+    # Hooks of a subclass
 
     @abstractmethod
     def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any]) -> Any:
-        """What rows that were checked add."""
+        """Count rows that were checked."""
 
     @abstractmethod
     def check_parameters(self, learned: Any) -> None:
@@ -114,15 +114,10 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
         if first:
             self._counted_by = self._counting_options()
         batch = self._read_rows(X, y, sample_weight, reset=first)
-        declared = None if first else self._declared
         learned = batch if first else self._learned.plus(batch)
-        if classes is not None:
-            given = sort_labels(classes)
-            if declared is None and not first:
-                declared = self._learned.classes
-            declared = given if declared is None else join_labels(declared, given)
+        known = batch.classes[:0] if first else self._learned.classes
+        declared = declare(None if first else self._declared, known, classes, batch.classes)
         if declared is not None:
-            check_among(batch.classes, declared)
             learned = learned.over(join_labels(learned.classes, declared))
         self.check_parameters(learned)
         self._learned, self._declared = learned, declared
@@ -206,7 +201,7 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
                 raise OptionError((Option(name, value), " decided what was counted"), hint="call fit after changing it")
 
     def _read_rows(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Any:
-        """What some rows add."""
+        """Check and count some rows."""
         if not reset:
             self._check_options()
         X, y = validate_data(self, self._given(X), y, reset=reset, **self._accepted)
@@ -219,7 +214,7 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
         self._check_options()
         return validate_data(self, self._given(X), reset=False, **self._accepted)
 
-    # What was learned
+    # Learned attributes
 
     @property
     def classes_(self) -> Labels:
@@ -350,6 +345,11 @@ def canonical(X: Any) -> Any:
         X = X.copy()
         X.sum_duplicates()
     return X
+
+
+def as_objects(X: Any) -> Any:
+    """A list as an array of objects: of strings and numbers NumPy would make strings; anything else as it is."""
+    return np.array(X, dtype=object) if isinstance(X, (list, tuple)) else X
 
 
 def presence_of(X: Any, threshold: float = 0.0) -> Any:

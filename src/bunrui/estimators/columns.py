@@ -1,4 +1,7 @@
-"""`ColumnsNB`: one naive Bayes over a table whose columns are texts, categories, numbers and dates."""
+"""Columns of tables: categories (`CategoricalNB`), numbers (`GaussianNB`), or any kinds together (`ColumnsNB`).
+
+`models/likelihoods.py` has the formulas.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,20 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from bunrui.analysis import Analyzer, analyzer_of
 from bunrui.analysis.analyzer import FunctionAnalyzer
-from bunrui.classcounts import ClassCounts, Labels, encode_labels
+from bunrui.classcounts import ClassCounts, Labels, encode_labels, in_order
 from bunrui.errors import DataError, MismatchError, OptionError, check_whole
 from bunrui.estimators.base import (
     NAMES,
     Codes,
     CountingClassifier,
+    as_objects,
+    canonical,
     check_discrete,
     check_number,
     check_weights,
@@ -26,15 +32,293 @@ from bunrui.estimators.base import (
 )
 from bunrui.estimators.tokenize import spec_of
 from bunrui.models.frames import Given, columns_by_name, is_frame, of_dicts, of_frame
-from bunrui.models.likelihoods import Choices, ColumnLikelihoods, Plan, Rules, count_columns, plan_columns, rules_of
-from bunrui.models.scorer import column_names
+from bunrui.models.likelihoods import (
+    Choices,
+    ColumnLikelihoods,
+    Normals,
+    Plan,
+    Rules,
+    categorical,
+    count_columns,
+    count_values,
+    dense_moments,
+    gaussian,
+    plan_columns,
+    rules_of,
+    score_values,
+    sparse_moments,
+)
+from bunrui.models.scorer import Smoothing, column_names, smoothing_on
+from bunrui.sparse import Floats, Sparse
 
-Floats = npt.NDArray[np.float64]
+# In a sparse matrix, columns whose mean is more than ten deviations from 0 are read with their zeros: the part of a
+# score that comes from a zero would swallow the digits of the part that comes from the value.
+_FAR = 100.0
+
+
+class CategoricalNB(CountingClassifier):
+    """Categorical naive Bayes, in place of scikit-learn's.
+
+    In addition: values may be strings or any numbers, new values at any time, missing values, `merge` and `unlearn`.
+
+    Parameters
+    ----------
+    alpha : float, optional
+        λ of `smoothing="eap"`, by default 1; α of `"map"`, by default 1.0001.  0 is no smoothing, as `"mle"`.
+    force_alpha, fit_prior, class_prior, prior
+        As those of `MultinomialNB`.
+    min_categories : int or (n_features,) array of int, optional
+        The smallest number of values of a column.  By default the number of seen values.
+    smoothing : {"eap", "map", "mle"}
+        The estimator of P(value | class): (n + λ) / (N + λS), (n + α - 1) / (N + (α - 1)S), or n / N.
+
+    Attributes
+    ----------
+    classes_, class_count_, class_log_prior_, n_features_in_, feature_names_in_
+        As those of `MultinomialNB`.
+    categories_ : list of list
+        The values of every column, sorted if they can be.
+    category_count_, feature_log_prob_ : list of (n_classes, n_values)
+        Rows by class and value, and log P(value | class), for seen values in the order of `categories_`.  In
+        scikit-learn, values are codes: it has columns of zeros for unseen codes below the largest, and for
+        `min_categories`.
+    n_categories_ : (n_features,)
+        S of every column.
+
+    Notes
+    -----
+    A new value gets the smoothed probability of 0 rows, λ / (N + λS).  A missing value (None, NaN, or that of pandas)
+    is skipped, in training and in prediction.  Values are equal if Python says so: 1 and 1.0 are one value, "1" is
+    another.
+
+    Examples
+    --------
+    >>> X = [["sun", 1], ["sun", 2], ["rain", 2]]
+    >>> clf = CategoricalNB().fit(X, ["out", "out", "in"])
+    >>> clf.predict([["rain", 2], ["snow", 1], [None, 1]]).tolist()
+    ['in', 'out', 'out']
+    >>> clf.categories_
+    [['rain', 'sun'], [1, 2]]
+    """
+
+    _takes: ClassVar[dict[str, bool]] = NAMES
+    _accepted: ClassVar[dict[str, Any]] = {"dtype": None, "ensure_all_finite": False}
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = None,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        min_categories: Any = None,
+        smoothing: str = "eap",
+        prior: Any = "empirical",
+    ) -> None:
+        keep_parameters(self, locals())
+
+    def _given(self, X: Any) -> Any:
+        return as_objects(X)
+
+    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any]) -> ClassCounts:
+        return ClassCounts.of(labels, weights, count_values(np.asarray(X), labels[1], weights, len(labels[0])))
+
+    def check_parameters(self, learned: ClassCounts) -> None:
+        self._smoothing(warn=True)
+        self._sizes(learned)
+        self.log_prior_of(learned)
+
+    def _smoothing(self, warn: bool = False) -> Smoothing:
+        smoothing = smoothing_on(self.n_features_in_, None, self.smoothing, self.alpha, self.force_alpha, warn)
+        if not smoothing.is_single:
+            raise OptionError(option="alpha", value=self.alpha, expected="one number for all values")
+        return smoothing
+
+    def _sizes(self, learned: ClassCounts) -> npt.NDArray[np.int64]:
+        """S of every column."""
+        seen: npt.NDArray[np.int64] = learned.part.sizes
+        if self.min_categories is None:
+            return seen
+        least = np.asarray(self.min_categories)
+        if least.dtype.kind not in "iu" or least.shape not in ((), seen.shape) or (least < 0).any():
+            expected = f"a whole number, or one for each of {len(seen)} columns"
+            raise OptionError(option="min_categories", value=self.min_categories, expected=expected)
+        return np.asarray(np.maximum(seen, least), np.int64)
+
+    def _tables(self) -> list[Floats]:
+        """log P(value | class) of every column, (n_values + 1, n_classes); the last for a value that was never seen."""
+        learned, smoothing, sizes = self._learned, self._smoothing(), self._sizes(self._learned)
+
+        def make() -> list[Floats]:
+            return [categorical(learned.part.column(j), size, smoothing) for j, size in enumerate(sizes.tolist())]
+
+        tables: list[Floats] = learned.once("tables", (smoothing.value, sizes.tobytes()), make)
+        return tables
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Scores: log P(class, row), (n_rows, n_classes)."""
+        X = np.asarray(self._checked(X))
+        prior = self.log_prior_of(self._learned)
+        scores = np.zeros((len(X), len(prior)))
+        for j, (column, table) in enumerate(zip(self._learned.part.places, self._tables(), strict=True)):
+            scores += score_values(X[:, j], column, table)
+        return np.asarray(scores + prior)
+
+    @property
+    def n_categories_(self) -> npt.NDArray[np.int64]:
+        """S of every column, (n_features,)."""
+        return self._sizes(self._known("n_categories_"))
+
+    @property
+    def categories_(self) -> list[list[Any]]:
+        """The values of every column, sorted if they can be."""
+        return [in_order(column)[0] for column in self._known("categories_").part.places]
+
+    @property
+    def category_count_(self) -> list[Floats]:
+        """Rows by class and value of every column, each (n_classes, n_values)."""
+        counts = self._known("category_count_").part
+        columns = enumerate(counts.places)
+        return [counts.column(j)[in_order(column)[1]].T.astype(np.float64) for j, column in columns]
+
+    @property
+    def feature_log_prob_(self) -> list[Floats]:
+        """log P(value | class) of every column, each (n_classes, n_values)."""
+        columns = self._known("feature_log_prob_").part.places
+        return [table[in_order(column)[1]].T for column, table in zip(columns, self._tables(), strict=True)]
+
+
+class GaussianNB(CountingClassifier):
+    """Gaussian naive Bayes, in place of scikit-learn's.
+
+    In addition: sparse input that stays sparse, missing values, new classes at any time, and `merge`.
+
+    Parameters
+    ----------
+    priors : (n_classes,) array, optional
+        P(class) in the order of `classes_`; goes before `prior`.
+    var_smoothing : float
+        This share of the largest variance of a column is added to all variances.
+    prior
+        As that of `MultinomialNB`.
+
+    Attributes
+    ----------
+    classes_, class_count_, class_log_prior_, n_features_in_, feature_names_in_
+        As those of `MultinomialNB`.
+    class_prior_ : (n_classes,)
+    theta_, var_ : (n_classes, n_features)
+        Mean and variance.
+    epsilon_ : float
+        The number that is added to the variances.  It comes from all learned rows, with their weights; scikit-learn
+        takes the rows of the last call, without weights.
+
+    Notes
+    -----
+    NaN is a missing value and skipped, in training and in prediction.  A class without any value in a column takes the
+    mean and the variance of the whole column; a column without any value says nothing.
+
+    Moments merge to rounding (about 1e-12).  `unlearn` needs `exact=False`, because a mean cannot be taken back
+    exactly.
+
+    Examples
+    --------
+    >>> clf = GaussianNB().fit([[1.0], [2.0], [8.0], [9.0]], ["low", "low", "high", "high"])
+    >>> clf.predict([[0.5], [7.0], [float("nan")]]).tolist()
+    ['low', 'high', 'high']
+    >>> clf.theta_.tolist()
+    [[8.5], [1.5]]
+    """
+
+    _takes: ClassVar[dict[str, bool]] = {"sparse": True, "allow_nan": True}
+    _is_poor = False
+    _accepted: ClassVar[dict[str, Any]] = {
+        "accept_sparse": "csr",
+        "dtype": np.float64,
+        "ensure_all_finite": "allow-nan",
+    }
+
+    def __init__(self, *, priors: Any = None, var_smoothing: float = 1e-9, prior: Any = "empirical") -> None:
+        keep_parameters(self, locals())
+
+    @property
+    def class_prior(self) -> Any:
+        """scikit-learn has another name for it here."""
+        return self.priors
+
+    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any]) -> ClassCounts:
+        X = canonical(X)
+        rows = (labels[1], weights.astype(np.float64), len(labels[0]))
+        moments = sparse_moments(Sparse.of(X), *rows) if sparse.issparse(X) else dense_moments(X, *rows)
+        return ClassCounts.of(labels, weights, moments)
+
+    def check_parameters(self, learned: ClassCounts) -> None:
+        check_number("var_smoothing", self.var_smoothing)
+        self.log_prior_of(learned)
+
+    def log_prior_of(self, learned: ClassCounts) -> Floats:
+        if self.priors is not None and not np.isclose(np.sum(self.priors), 1.0):
+            hint = f"divide them by their sum, {np.sum(self.priors):g}"
+            raise OptionError(option="priors", value=self.priors, expected="numbers with the sum 1", hint=hint)
+        return super().log_prior_of(learned)
+
+    def _normals(self) -> tuple[Normals, float]:
+        learned, share = self._learned, float(self.var_smoothing)
+        normals: tuple[Normals, float] = learned.once("normals", share, lambda: gaussian(learned.part, share))
+        return normals
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Scores: log p(class, row), (n_rows, n_classes)."""
+        X = canonical(self._checked(X))
+        normals, _ = self._normals()
+        prior = self.log_prior_of(self._learned)
+        if not sparse.issparse(X):
+            return prior + normals.scores(X)
+        far = (normals.mean**2 * normals.precision > _FAR).any(axis=0)
+        scores = prior + _sparse_scores(X[:, ~far], Normals(*(part[:, ~far] for part in normals)))
+        if far.any():
+            scores += Normals(*(part[:, far] for part in normals)).scores(X[:, far].toarray())
+        return scores
+
+    @property
+    def theta_(self) -> Floats:
+        """Means, (n_classes, n_features)."""
+        self._known("theta_")
+        return self._normals()[0].mean
+
+    @property
+    def var_(self) -> Floats:
+        """Variances, ε included, (n_classes, n_features)."""
+        self._known("var_")
+        return self._normals()[0].variance
+
+    @property
+    def epsilon_(self) -> float:
+        """The number that was added to the variances."""
+        self._known("epsilon_")
+        return self._normals()[1]
+
+    @property
+    def class_prior_(self) -> Floats:
+        """P(class), (n_classes,)."""
+        return np.exp(self.log_prior_of(self._known("class_prior_")))
+
+
+def _sparse_scores(X: Any, normals: Normals) -> Floats:
+    """`Normals.scores` of a csr_array: the score of a row of zeros, corrected where there are values."""
+    mean, _, precision, peak = normals
+    zero = peak - 0.5 * mean**2 * precision
+    missing = np.isnan(X.data)
+    values = sparse.csr_array((np.where(missing, 0.0, X.data), X.indices, X.indptr), shape=X.shape)
+    gone = sparse.csr_array((missing.astype(np.float64), X.indices, X.indptr), shape=X.shape)
+    # (x - m)² - m² = x² - 2xm
+    corrections = values @ (mean * precision).T - 0.5 * (values.power(2) @ precision.T)
+    return np.asarray(zero.sum(axis=1) + corrections - gone @ zero.T)
 
 
 @dataclass(frozen=True)
 class ColumnsExplanation:
-    """What each column adds to the scores of one row.
+    """The scores of one row, taken apart by columns.
 
     Attributes
     ----------
@@ -56,7 +340,7 @@ class ColumnsExplanation:
     scores: Floats
 
     def between(self, label: Any, other: Any) -> dict[str, float]:
-        """What each column adds to one label against another, the most telling first; above 0 it is for `label`."""
+        """The share of each column in one label against another, the most telling first; above 0 it is for `label`."""
         names = self.classes.tolist()
         for each in (label, other):
             if each not in names:
@@ -164,9 +448,7 @@ class ColumnsNB(CountingClassifier):
             names, columns = of_dicts(X)
             columns = self._by_name(names, columns, reset)
         else:
-            # Of a list with strings and numbers NumPy would make strings.
-            X = np.array(X, dtype=object) if isinstance(X, (list, tuple)) else X
-            X = validate_data(self, X, "no_validation", reset=reset, dtype=None, ensure_all_finite=False)
+            X = validate_data(self, as_objects(X), "no_validation", reset=reset, dtype=None, ensure_all_finite=False)
             names, columns = column_names(X.shape[1]), [Given(values) for values in np.asarray(X).T]
         if not columns or not len(columns[0].values):
             raise DataError("X should have a row and a column at least: there is nothing to read")
@@ -270,7 +552,7 @@ class ColumnsNB(CountingClassifier):
         return np.asarray(sum(columns.values(), self.log_prior_of(self._learned)))
 
     def explain(self, row: Any) -> ColumnsExplanation:
-        """What each column of one row adds to its scores: a dict, or a table with one row.
+        """Take the scores of one row apart, a dict or a table with one row: the share of each column.
 
         Examples
         --------

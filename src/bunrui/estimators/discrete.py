@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,11 +20,9 @@ from bunrui.models.complement import complement
 from bunrui.models.multinomial import binary, mixed, multinomial
 from bunrui.models.scorer import Scorer, Smoothing, normalised, smoothing_on
 from bunrui.models.table import DENSE_CELLS, MatrixView, Table, dense_table
-from bunrui.models.transform import KeptRows, Steps
+from bunrui.models.twcnb import KeptRows, Steps
 from bunrui.models.view import CountView
-from bunrui.sparse import Sparse
-
-Floats = npt.NDArray[np.float64]
+from bunrui.sparse import Floats, Sparse
 
 
 class DiscreteNB(CountingClassifier):
@@ -79,7 +76,7 @@ class DiscreteNB(CountingClassifier):
         return counts
 
     def _view(self, learned: ClassCounts) -> MatrixView:
-        return MatrixView(learned.doc_count, self._counts(learned), getattr(self, "feature_names_in_", None))
+        return MatrixView(learned.doc_count, self._counts(learned))
 
     def scorer_of(self, view: CountView, prior: Floats) -> Scorer:
         options = {name: True for name in ("class_norm", "against_rest") if getattr(self, name)}
@@ -95,17 +92,18 @@ class DiscreteNB(CountingClassifier):
 
     def _table(self) -> Table:
         """The weights, made once for the same counts and parameters."""
-        memo = self._learned.memo
-        parameters = self.get_params(deep=False)
-        kept = memo.get("table")
-        if kept is None or not have_same(kept[0], parameters):
-            view = self._view(self._learned)
-            table = Table(view, self.scorer_of(view, self.log_prior_of(self._learned)))
-            # One assignment: another thread finds all of it or nothing.
-            kept = memo["table"] = (deepcopy(parameters), table)
-        table = kept[1]
-        assert isinstance(table, Table)
+        learned = self._learned
+
+        def make() -> Table:
+            view = self._view(learned)
+            return Table(view, self.scorer_of(view, self.log_prior_of(learned)))
+
+        table: Table = learned.once("table", self.key(), make)
         return table
+
+    def key(self) -> dict[str, Any]:
+        """The parameters as values that can be compared, and that do not change with those of the user."""
+        return {name: _frozen(value) for name, value in self.get_params(deep=False).items()}
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Scores: log P(class, row) up to what all classes share, (n_rows, n_classes).
@@ -122,7 +120,7 @@ class DiscreteNB(CountingClassifier):
 
     @property
     def feature_count_(self) -> Any:
-        """What was counted, (n_classes, n_features); a sparse array where a dense one would be large."""
+        """The counts, (n_classes, n_features); a sparse array where a dense one would be large."""
         cells = self._counts(self._known("feature_count_")).cells
         if cells.shape[0] * cells.shape[1] <= DENSE_CELLS:
             return cells.toarray().T.astype(np.float64)
@@ -140,7 +138,7 @@ class DiscreteNB(CountingClassifier):
         return dense_table(view, own).T
 
     def weights_of(self, columns: npt.NDArray[np.int64]) -> Floats:
-        """What one occurrence in some columns adds to the scores, without a table of all columns.
+        """The weights of some columns, without a table of all: one occurrence adds them to the scores.
 
         `feature_log_prob_[:, columns].T`, unless classes are held `against_rest`.
         """
@@ -148,15 +146,11 @@ class DiscreteNB(CountingClassifier):
         return dense_table(table.view, table.scorer, columns.astype(np.uint32))
 
 
-def have_same(these: Mapping[str, Any], those: Mapping[str, Any]) -> bool:
-    """Whether parameters have the same values."""
-    return all(_equal(value, those[name]) for name, value in these.items())
-
-
-def _equal(a: Any, b: Any) -> bool:
-    if a is None or b is None or isinstance(a, (str, Mapping)) or isinstance(b, (str, Mapping)):
-        return type(a) is type(b) and bool(a == b)
-    return bool(np.array_equal(a, b))
+def _frozen(value: Any) -> Any:
+    if isinstance(value, list) or hasattr(value, "__array__"):
+        array = np.asarray(value)
+        return array.shape, array.tobytes()
+    return dict(value) if isinstance(value, Mapping) else value
 
 
 class MultinomialNB(DiscreteNB):
@@ -430,15 +424,12 @@ class ComplementNB(DiscreteNB):
     def _counts(self, learned: ClassCounts) -> SparseCounts:
         if not isinstance(learned.part, KeptRows):
             return super()._counts(learned)
-        key = ("steps", self.steps)
-        if key not in learned.memo:
-            learned.memo[key] = learned.part.counts(self.steps)
-        counts: SparseCounts = learned.memo[key]
+        counts: SparseCounts = learned.once("steps", self.steps, lambda: learned.part.counts(self.steps))
         return counts
 
     @property
     def feature_all_(self) -> Floats:
-        """What was counted in all classes together, (n_features,)."""
+        """The counts of all classes together, (n_features,)."""
         return np.asarray(self._counts(self._known("feature_all_")).cells.row_sums(), np.float64)
 
     def scorer_of(self, view: CountView, prior: Floats) -> Scorer:

@@ -6,13 +6,12 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bunrui.classcounts import Labels, check_among, join_labels, sort_labels
+from bunrui.classcounts import Labels, declare, join_labels
 from bunrui.errors import Option, OptionError, check_choice
 from bunrui.estimators.base import canonical, check_discrete, check_number, check_weights, keep_parameters
 from bunrui.models.heads import (
@@ -22,7 +21,6 @@ from bunrui.models.heads import (
     Batch,
     Descent,
     HeadOptions,
-    Keys,
     LinearHead,
     SvmOptions,
     read_batch,
@@ -30,23 +28,12 @@ from bunrui.models.heads import (
 )
 from bunrui.models.linear import probabilities
 from bunrui.models.table import MOST_CELLS
-from bunrui.sparse import Sparse
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from bunrui.sparse import Floats, Sparse
 
 
 class HeadClassifier(ClassifierMixin, BaseEstimator):
     """Base of `NBSVM` and `NBAROW`: rows, margins, labels, probabilities."""
 
-    alpha: float
-    bias: float
-    start: float
-    variance: str | float
-    presence: bool
-    log: bool
-    idf_power: float
-    norm: str | None
     random_state: Any
 
     n_features_in_: int
@@ -117,7 +104,7 @@ class HeadClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def coef_(self) -> Floats:
-        """What a column of `rows` adds to a margin, (n_classes, n_features); of two classes, (1, n_features)."""
+        """The weights of the columns of `rows`, (n_classes, n_features); of two classes, (1, n_features)."""
         head = self._known("coef_")
         n_features, n_margins = len(head.place_of), head.weights.shape[1]
         if n_features * n_margins > MOST_CELLS:
@@ -132,14 +119,6 @@ class HeadClassifier(ClassifierMixin, BaseEstimator):
         """The margins of an empty row, (n_classes,); of two classes, (1,)."""
         return self._known("intercept_").intercept
 
-    def weights_of(self, columns: Integers) -> Floats:
-        """What some columns of `rows` add to the margins: `coef_[:, columns].T`, without a table of all columns."""
-        return self._head.weights_of(columns)
-
-    def factor_of(self, columns: Integers) -> Floats:
-        """What some columns are multiplied with before the length of the row divides them: IDF to its power."""
-        return self._head.factor_of(columns)
-
     def _known(self, name: str) -> LinearHead:
         if not hasattr(self, "_head"):
             # As where an attribute is set by `fit`: hasattr says no.
@@ -150,16 +129,16 @@ class HeadClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_shared_parameters(self) -> int:
         """Refuse what makes no sense; the seed."""
-        check_number("alpha", self.alpha, above=0)
-        check_number("bias", self.bias)
-        check_number("start", self.start)
-        check_number("idf_power", self.idf_power)
-        share = self.variance
+        options = self._options()
+        check_number("alpha", options.alpha, above=0)
+        for name in ("bias", "start", "idf_power"):
+            check_number(name, getattr(options, name))
+        share = options.variance
         is_share = isinstance(share, (int, float, np.number)) and not isinstance(share, bool) and 0 <= share <= 1
         if not is_share and (not isinstance(share, str) or share not in ("ratio", "one")):
             raise OptionError(option="variance", value=share, expected="a number from 0 to 1, 'ratio' or 'one'")
-        if self.norm not in ("l2", None):
-            raise OptionError(option="norm", value=self.norm, expected="'l2' or None")
+        if options.norm not in ("l2", None):
+            raise OptionError(option="norm", value=options.norm, expected="'l2' or None")
         if self.random_state is None:
             return 0
         return int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -172,7 +151,7 @@ class HeadClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         # By presence, the 300 rows of scikit-learn's check are of four kinds: nobody has more than .847 of them right,
         # and few epochs have less.  The check wants .83.
-        tags.classifier_tags.poor_score = bool(self.presence)
+        tags.classifier_tags.poor_score = bool(self._options().presence)
         return tags
 
 
@@ -281,12 +260,8 @@ class NBSVM(HeadClassifier):
         sample_weight : (n_rows,), optional
             A row of weight 2 is two rows.
         """
-        return self.fit_keyed(X, y, None, sample_weight)
-
-    def fit_keyed(self, X: Any, y: Any, keys: Keys | None, sample_weight: Any = None) -> Self:
-        """`fit`, where hashes of the rows are given, (n_rows, 2): see `arrange`."""
         seed = self._check_parameters()
-        self._take(*train_svm(self._options(), self._read(X, y, sample_weight, reset=True), seed, keys))
+        self._take(*train_svm(self._options(), self._read(X, y, sample_weight, reset=True), seed))
         return self
 
     def _options(self) -> SvmOptions:
@@ -395,19 +370,6 @@ class NBAROW(HeadClassifier):
         self._head, self._declared = head, None
         return self
 
-    def learn_more(self, X: Any, y: Any, keys: Keys) -> Self:
-        """Learn a batch in the order of its keys (see `arrange`); X may have more columns than before, on the right.
-
-        For who counts words of texts, of which new ones turn up.
-        """
-        seed = self._check_parameters()
-        head = self._head if hasattr(self, "_head") else Arow(self._options(), 0)
-        head.check_options(self._options())
-        head.learn_in_order(self._read(X, y, None, reset=True), seed, keys)
-        self._head = head
-        self._declared = None
-        return self
-
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows, in their order.
 
@@ -427,12 +389,7 @@ class NBAROW(HeadClassifier):
             self._head.check_options(self._options())
         batch = self._read(X, y, sample_weight, reset=first)
         known = batch.classes[:0] if first else self.classes_
-        declared = None if first else self._declared
-        if classes is not None:
-            given = sort_labels(classes)
-            declared = join_labels(known if declared is None else declared, given)
-        if declared is not None:
-            check_among(batch.classes, declared)
+        declared = declare(None if first else self._declared, known, classes, batch.classes)
         everything = join_labels(known, batch.classes if declared is None else declared)
         order = np.flatnonzero(batch.weights > 0)
         head = Arow(self._options(), batch.cells.n_columns) if first else self._head

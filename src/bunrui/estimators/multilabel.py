@@ -24,9 +24,8 @@ its lists are label sets.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NoReturn, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -34,17 +33,16 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from bunrui.classcounts import ClassCounts, Labels, SparseCounts, encode_labels
+from bunrui.classcounts import ClassCounts, Labels, Remembering, SparseCounts, encode_labels
 from bunrui.errors import DataError, LabelError, MismatchError, Option, OptionError, UnlearnError
 from bunrui.estimators.base import CountingClassifier, check_discrete, check_weights
-from bunrui.estimators.discrete import ComplementNB, DiscreteNB, MultinomialNB, have_same
+from bunrui.estimators.discrete import ComplementNB, DiscreteNB, MultinomialNB
 from bunrui.models.linear import log_sum_exp
-from bunrui.models.multilabel import PairView, best_cut
-from bunrui.models.table import DENSE_CELLS, MatrixView, dense_table
-from bunrui.sparse import Sparse
+from bunrui.models.rest import best_cut
+from bunrui.models.table import DENSE_CELLS, dense_table
+from bunrui.models.view import FeatureCounts
+from bunrui.sparse import Floats, Numbers, Sparse
 
-Floats = npt.NDArray[np.float64]
-Numbers = npt.NDArray[Any]
 Ids = npt.NDArray[np.uint32]
 
 INDICATOR, SETS, SINGLE = "indicator", "sets", "single"
@@ -139,7 +137,7 @@ class MultilabelNB(CountingClassifier):
 
     @property
     def reads(self) -> str:
-        """What of a row is counted: it cannot change once something is."""
+        """The part of a row that is counted: it cannot change once something is."""
         model = self._model
         if not model.counts_presence:
             return "occurrences"
@@ -367,7 +365,7 @@ class MultilabelNB(CountingClassifier):
 
 
 @dataclass(frozen=True, eq=False)
-class LabelCounts:
+class LabelCounts(Remembering):
     """Counts by feature and label, and those of all rows.
 
     Attributes
@@ -376,13 +374,10 @@ class LabelCounts:
         By label: a row counts once for each label that it has.
     every : ClassCounts
         All rows, as one class.
-    memo : dict
-        What was computed from these counts, and need not be again.
     """
 
     own: ClassCounts
     every: ClassCounts
-    memo: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def classes(self) -> Labels:
@@ -409,16 +404,6 @@ class LabelCounts:
         docs = self.doc_count[label] if len(self.classes) else 0
         return ClassCounts(np.array([0, 1]), np.maximum(np.array([self.n_docs - docs, docs]), 0), {})
 
-    def view(self, labels: slice, names: Sequence[str] | None) -> PairView:
-        """Some labels and their rests, as a formula reads them."""
-        every = self.every.part
-
-        def cells(ids: Ids) -> tuple[Numbers, Numbers]:
-            own = self.own.part.cells_of(ids).toarray()[:, labels]
-            return own, every.cells_of(ids).toarray()[:, 0]
-
-        return PairView(MatrixView(self.own.doc_count, self.own.part, names, every), self.n_docs, labels, cells)
-
     def over(self, classes: Labels) -> LabelCounts:
         """The same with more labels."""
         return LabelCounts(self.own.over(classes), self.every)
@@ -439,8 +424,48 @@ class LabelCounts:
             raise UnlearnError("this was never learned: not with these labels")
         return LabelCounts(own, every)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"memo": {}}
+
+class PairView(NamedTuple):
+    """Some labels and the rest of each as classes of a formula (a `CountView`): first the labels, then their rests.
+
+    The totals are those of all rows, which both classes of a pair make up; so a formula that counts outside a class
+    finds the other of its pair.
+    """
+
+    learned: LabelCounts
+    labels: slice
+
+    @property
+    def n_features(self) -> int:
+        """V."""
+        return self.learned.n_features
+
+    @property
+    def doc_count(self) -> Numbers:
+        """D[l], then D - D[l]."""
+        return _with_rest(self.learned.doc_count[self.labels], self.learned.n_docs)
+
+    def class_sum(self, by_docs: bool) -> Numbers:
+        """N[l], then N - N[l]."""
+        return _with_rest(self.learned.own.part.class_sum[self.labels], self.total(by_docs))
+
+    def total(self, by_docs: bool) -> Any:
+        """N."""
+        return self.learned.every.part.class_sum[0]
+
+    def feature_ids(self) -> Ids:
+        """All columns."""
+        return np.arange(self.n_features, dtype=np.uint32)
+
+    def gather(self, ids: Ids, by_docs: bool) -> FeatureCounts:
+        """The cells of some columns, one for each label and each rest, be they 0."""
+        own, every = (part.part.cells_of(ids).toarray() for part in (self.learned.own, self.learned.every))
+        return FeatureCounts.of_table(ids, _with_rest(own[:, self.labels], every), every[:, 0])
+
+
+def _with_rest(own: Numbers, total: Any) -> Numbers:
+    """Numbers of labels, then those of their rests; of fractions a rest may fall below 0 by rounding."""
+    return np.concatenate([own, np.maximum(total - own, 0)], axis=-1)
 
 
 def count_labels(X: Any, labels: tuple[Labels, Any], weights: Numbers, presence: bool) -> LabelCounts:
@@ -502,20 +527,19 @@ def log_odds(model: DiscreteNB, learned: LabelCounts, X: Any) -> Floats:
 
 def _kept(model: DiscreteNB, learned: LabelCounts) -> tuple[Floats, Floats]:
     """Weights of all columns and labels, made once for the same counts and parameters."""
-    parameters = {"kind": type(model).__name__, **model.get_params(deep=False)}
-    kept = learned.memo.get("table")
-    if kept is None or kept[0].keys() != parameters.keys() or not have_same(kept[0], parameters):
+
+    def make() -> tuple[Floats, Floats]:
         ids, priors = np.arange(learned.n_features, dtype=np.uint32), log_priors(model, learned)
         blocks = _blocks(learned.n_features, len(learned.classes))
         tables, biases = zip(*(_block(model, learned, priors, chosen, ids) for chosen in blocks), strict=True)
-        # One assignment: another thread finds all of it or nothing.
-        kept = learned.memo["table"] = (deepcopy(parameters), (np.hstack(tables), np.concatenate(biases)))
-    table: tuple[Floats, Floats] = kept[1]
+        return np.hstack(tables), np.concatenate(biases)
+
+    table: tuple[Floats, Floats] = learned.once("table", (type(model), model.key()), make)
     return table
 
 
 def _block(model: DiscreteNB, learned: LabelCounts, priors: Floats, chosen: slice, ids: Ids) -> tuple[Floats, Floats]:
-    view = learned.view(chosen, getattr(model, "feature_names_in_", None))
+    view = PairView(learned, chosen)
     # A prior of -inf decides by itself, and would only spoil the table.
     prior = np.where(np.isfinite(priors), priors, 0.0)[chosen]
     scorer = model.scorer_of(view, np.concatenate([prior[:, 1], prior[:, 0]]))

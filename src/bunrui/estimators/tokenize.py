@@ -9,6 +9,7 @@ same features, where there are any: for the analyzers of this package, and for t
 from __future__ import annotations
 
 import codecs
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -31,8 +32,8 @@ from bunrui.kernel import normal
 from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.kernel.ngrams import MAX_ORDER
 from bunrui.kernel.reference import word_characters
-from bunrui.kernel.restore import restored
 from bunrui.kernel.vocabulary import Vocabulary
+from bunrui.kernel.workspace import restored
 
 PATTERNS = {"words": r"\w+", "word": r"(?u)\b\w\w+\b"}
 CHARACTERS = ("char", "char_wb")
@@ -154,15 +155,19 @@ def _text_of(token: Any) -> str:
 
 
 @dataclass(frozen=True)
-class WordNgrams:
-    """Runs of tokens, the short ones first.
+class Ngrams:
+    """Runs of so many parts, the short ones first."""
+
+    shortest: int
+    longest: int
+
+
+class WordNgrams(Ngrams):
+    """Runs of tokens.
 
     >>> WordNgrams(1, 2)(["new", "york", "city"])
     ['new', 'york', 'city', 'new york', 'york city']
     """
-
-    shortest: int
-    longest: int
 
     def __call__(self, tokens: list[str]) -> list[str]:
         runs = list(tokens) if self.shortest == 1 else []
@@ -171,16 +176,12 @@ class WordNgrams:
         return runs
 
 
-@dataclass(frozen=True)
-class CharNgrams:
-    """Runs of characters, the short ones first; spaces in a row are one.
+class CharNgrams(Ngrams):
+    """Runs of characters; spaces in a row are one.
 
     >>> CharNgrams(2, 3)("a  bc")
     ['a ', ' b', 'bc', 'a b', ' bc']
     """
-
-    shortest: int
-    longest: int
 
     def __call__(self, text: str) -> list[str]:
         text = _SPACES.sub(" ", text)
@@ -190,16 +191,12 @@ class CharNgrams:
         return runs
 
 
-@dataclass(frozen=True)
-class CharWbNgrams:
+class CharWbNgrams(Ngrams):
     """Runs of characters inside words, with a space at both edges of a word; a word that is too short is one run.
 
     >>> CharWbNgrams(3, 4)("a bc")
     [' a ', ' bc', 'bc ', ' bc ']
     """
-
-    shortest: int
-    longest: int
 
     def __call__(self, text: str) -> list[str]:
         runs = []
@@ -286,7 +283,7 @@ class Reading(NamedTuple):
     takes_any: bool = False
 
     def read(self, documents: Any) -> tuple[Any, Analyzer, int]:
-        """What the engine takes: texts or given features, or batches of features; the analyzer, the fewest words."""
+        """The input of the engine: texts or given features, or batches of features; the analyzer, the fewest words."""
         if isinstance(documents, str):
             hint = "put it into a list"
             raise DataError("Iterable over raw text documents expected, string object received", hint=hint)
@@ -319,7 +316,7 @@ class Reading(NamedTuple):
 
 
 def _each(step: Step, documents: Iterable[Any]) -> Iterator[Any]:
-    """What a step makes of each document; an error says of which."""
+    """The results of a step for each document; an error names the document."""
     for row, document in enumerate(documents):
         try:
             made = step(document)
@@ -411,6 +408,12 @@ def stop_words_of(stop_words: str | Path | Iterable[str] | None) -> frozenset[st
         return None
     if isinstance(stop_words, str) and stop_words == "english":
         return frozenset(ENGLISH_STOP_WORDS)
+    if isinstance(stop_words, str) and not os.path.exists(stop_words):
+        raise DataError(
+            f"there is no list of stop words {stop_words!r}, and no such file",
+            option="stop_words",
+            hint="give 'english', which is built in, the path of a file, or a list of words",
+        )
     return frozenset(read_stop_words(stop_words) if isinstance(stop_words, str | Path) else stop_words)
 
 

@@ -26,25 +26,9 @@ from bunrui.analysis import AnalyzerSpec
 from bunrui.analysis.spec import read_stop_words
 from bunrui.engines.matrix import Counted, Features, count_features, hash_features, look_up, sorted_ids
 from bunrui.errors import DataError, Option, OptionError, check_whole, is_whole
+from bunrui.estimators import tokenize
 from bunrui.estimators.base import canonical, keep_parameters
-from bunrui.estimators.tokenize import (
-    CHARACTERS,
-    NAMES,
-    PATTERNS,
-    Decode,
-    Preprocess,
-    Reading,
-    accents_of,
-    by_characters,
-    by_function,
-    by_spec,
-    by_tokens,
-    find_by,
-    orders_of,
-    spec_of,
-    stop_words_of,
-    tear,
-)
+from bunrui.estimators.tokenize import Decode, Preprocess, Reading
 from bunrui.kernel import normal
 from bunrui.sparse import Sparse
 
@@ -279,18 +263,18 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         """A function from a document to the text in which tokens are found."""
         if self.preprocessor is not None:
             return self.preprocessor
-        folds = isinstance(self.analyzer, str) and self.analyzer in (*PATTERNS, *CHARACTERS)
-        return Preprocess(bool(self.lowercase) and folds, accents_of(self.strip_accents))
+        folds = isinstance(self.analyzer, str) and self.analyzer in (*tokenize.PATTERNS, *tokenize.CHARACTERS)
+        return Preprocess(bool(self.lowercase) and folds, tokenize.accents_of(self.strip_accents))
 
     def build_tokenizer(self) -> Any:
         """A function from a text to its tokens, for the analyzers `words` and `word`."""
         if self.tokenizer is not None:
             return self.tokenizer
-        return find_by(self.token_pattern or PATTERNS["word" if self.analyzer == "word" else "words"])
+        return tokenize.find_by(self.token_pattern or tokenize.PATTERNS["word" if self.analyzer == "word" else "words"])
 
     def get_stop_words(self) -> frozenset[str] | None:
         """The stop words, None where there are none; for `words`, in lower case as its tokens are."""
-        stop = stop_words_of(self.stop_words)
+        stop = tokenize.stop_words_of(self.stop_words)
         if stop is None or not (self.analyzer == "words" and self.lowercase):
             return stop
         return frozenset(read_stop_words(stop, normal.lower))
@@ -303,22 +287,22 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         """How documents are read, by the options and by the functions that a subclass builds."""
         decode = Decode(self.input, self.encoding, self.decode_error)
         decode.check()
-        name, orders, stop = self.analyzer, orders_of(self.ngram_range), self.get_stop_words() or frozenset()
+        name, orders, stop = self.analyzer, tokenize.orders_of(self.ngram_range), self.get_stop_words() or frozenset()
         if callable(name):
-            return by_function(decode, name, stop, orders)
-        if isinstance(name, str) and name not in NAMES:
-            raise OptionError(option="analyzer", value=name, choices=NAMES)
+            return tokenize.by_function(decode, name, stop, orders)
+        if isinstance(name, str) and name not in tokenize.NAMES:
+            raise OptionError(option="analyzer", value=name, choices=tokenize.NAMES)
         preprocess = self.build_preprocessor()
-        if name in CHARACTERS:
-            return by_characters(decode, preprocess, name, orders)
-        if name in PATTERNS:
-            return by_tokens(decode, preprocess, self.build_tokenizer(), stop, orders)
+        if name in tokenize.CHARACTERS:
+            return tokenize.by_characters(decode, preprocess, name, orders)
+        if name in tokenize.PATTERNS:
+            return tokenize.by_tokens(decode, preprocess, self.build_tokenizer(), stop, orders)
         if not self.lowercase:
             raise OptionError(
                 (Option("lowercase", False), " is for the analyzers words, word, char and char_wb"),
                 hint="leave it out, others fold case themselves",
             )
-        return by_spec(decode, preprocess, spec_of(name, orders[1], stop), orders)
+        return tokenize.by_spec(decode, preprocess, tokenize.spec_of(name, orders[1], stop), orders)
 
     # Options
 
@@ -339,18 +323,18 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
     def _warn(self) -> None:
         """Warn of options that have no effect, in the words of scikit-learn."""
-        is_word = isinstance(self.analyzer, str) and self.analyzer in PATTERNS
+        is_word = isinstance(self.analyzer, str) and self.analyzer in tokenize.PATTERNS
         for name, is_unused, why in (
             ("token_pattern", self.tokenizer is not None, "'tokenizer' is not None"),
             ("preprocessor", callable(self.analyzer), "'analyzer' is callable"),
-            ("stop_words", self.analyzer in CHARACTERS, "'analyzer' != 'word'"),
+            ("stop_words", self.analyzer in tokenize.CHARACTERS, "'analyzer' != 'word'"),
             ("token_pattern", not is_word, "'analyzer' != 'word'"),
             ("tokenizer", not is_word, "'analyzer' != 'word'"),
         ):
             if is_unused and getattr(self, name) is not None:
                 warnings.warn(f"The parameter '{name}' will not be used since {why}", stacklevel=4)
         stop = self.get_stop_words()
-        torn = tear(stop, self.build_preprocessor(), self.build_tokenizer()) if is_word and stop else None
+        torn = tokenize.tear(stop, self.build_preprocessor(), self.build_tokenizer()) if is_word and stop else None
         if torn:
             text = "Your stop_words may be inconsistent with your preprocessing. Tokenizing the stop words generated"
             warnings.warn(f"{text} tokens {torn} not in stop_words.", stacklevel=4)

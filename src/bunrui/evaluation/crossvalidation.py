@@ -34,9 +34,7 @@ from bunrui.errors import DataError, Option, OptionError, check_choice, check_wh
 from bunrui.evaluation.labelled import Labelled, check_classifier
 from bunrui.evaluation.loo import Corpus, given_or_kept
 from bunrui.evaluation.result import Evaluation
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from bunrui.sparse import Floats, Integers
 
 _N_FOLDS = 5
 
@@ -94,8 +92,8 @@ def folds(
     if groups is not None:
         return _of(_grouped(groups, k, rng), k)
     if n < k:
-        rows = "1 row" if n == 1 else f"{n} rows"
-        raise DataError(f"{rows} cannot be cut into {k} folds: give more rows{', or fewer folds' if n > 1 else ''}")
+        rows, hint = ("1 row", "give more rows") if n == 1 else (f"{n} rows", "give more rows, or fewer folds")
+        raise DataError(f"{rows} cannot be cut into {k} folds", hint=hint, cause="few-documents")
     order = rng.permutation(n)
     if kind == "stratified":
         if labels is None:
@@ -303,7 +301,6 @@ def score_left_out(clf: AnyClassifier, texts: Any = None, labels: Any = None) ->
 
 # --- the learning curve: accuracy on documents that were not learned, against the number of those that were
 
-_N_FOLDS = 5
 _TESTED = 5000  # predictions of so many documents are enough: where there are more, fewer folds are predicted
 _SHARES = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4, 1)
 _FEWEST = 2
@@ -339,10 +336,8 @@ def learning_curve(
 
     Parameters
     ----------
-    clf : TextClassifier
-        Its options are used; it does not change.
-    texts, labels
-        As for `TextClassifier.learn`.
+    clf, texts, labels
+        As for `cross_validate`.
     watch : function, optional
         Called with the number of learned documents, and the number of all.
 

@@ -38,7 +38,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
-from bunrui.kernel.hashing import K1, K2, K3
+from bunrui.kernel.ngrams import K1, K2, K3
 
 Words = npt.NDArray[np.uint64]
 Signatures = npt.NDArray[np.uint32]
@@ -86,7 +86,7 @@ def signatures(texts: Sequence[str]) -> Signatures:
 
 
 def mix_words(words: Words) -> Words:
-    """Scramble 64 bits, one to one: `kernel.hashing.mix` of every word."""
+    """Scramble 64 bits, one to one: `kernel.ngrams.mix` of every word."""
     words = (words ^ (words >> np.uint64(32))) * np.uint64(K1)
     words = (words ^ (words >> np.uint64(29))) * np.uint64(K2)
     return words ^ (words >> np.uint64(32))

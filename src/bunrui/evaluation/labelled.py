@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,7 @@ from bunrui.counts import Label
 from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import DataError, OptionError
 from bunrui.evaluation.metrics import membership
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from bunrui.sparse import Floats, Integers
 
 
 def check_classifier(clf: Any) -> None:
@@ -65,10 +62,9 @@ class Labelled:
 
     @cached_property
     def true(self) -> list[Any]:
-        names = [self.sets.labels[k] for k in self.sets.indices.tolist()]
-        groups = [names[a:b] for a, b in pairwise(self.sets.members.tolist())]
-        single = all(len(group) == 1 for group in groups)
-        values: list[Any] = [group[0] if single else set(group) for group in groups]
+        names = self.sets.names
+        single = all(len(group) == 1 for group in names)
+        values: list[Any] = [group[0] if single else set(group) for group in names]
         return [values[group] for group in self.sets.groups.tolist()]
 
     @cached_property
@@ -92,7 +88,7 @@ class Labelled:
         """
         if len(self) < 2:
             found = "one document cannot be predicted by others" if len(self) else "there are no documents"
-            raise DataError(f"{found}: give at least two")
+            raise DataError(f"{found}: give at least two", cause="few-documents")
 
     def pick(self, rows: Integers) -> tuple[Any, list[Any]]:
         """Some of the texts, with their labels."""

@@ -1,7 +1,7 @@
 """Exact leave-one-out: every document is scored by the model of all the others.
 
 Fitting n models would do the same; this takes one pass.  The formula of the model reads the counts without the document
-(`models/without.py`): its occurrences are subtracted, and words that occur only there are unseen, so the vocabulary
+(`models/loo.py`): its occurrences are subtracted, and words that occur only there are unseen, so the vocabulary
 shrinks.  A class without another document gets -inf and is never predicted.  A document with several labels is taken
 out of all its classes at once.  The scores have the same bits as those of `unlearn` and `scores`.
 
@@ -36,23 +36,13 @@ from bunrui.memory import Memory
 from bunrui.models import AUTO, MODELS
 from bunrui.models.loo import CountedCorpus
 from bunrui.models.model import Model
-from bunrui.models.multilabel import best_cut
+from bunrui.models.rest import best_cut
 from bunrui.sample import LowestDigests
+from bunrui.sparse import Floats
 
 if TYPE_CHECKING:
     from bunrui.store.lifecycle import Document
 
-__all__ = [
-    "Corpus",
-    "best_thresholds",
-    "kept_documents",
-    "leave_one_out",
-    "loo_log_odds",
-    "loo_scores",
-    "predict_without",
-]
-
-Floats = npt.NDArray[np.float64]
 
 _TWO = 2  # documents of a label, of which one is left out; labels to tell apart
 

@@ -44,7 +44,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -59,6 +58,7 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
 
 _MOST_IN_MATRIX = 1000  # the matrix of more would have millions of cells, nearly all of them 0
 
@@ -278,8 +278,7 @@ class Tally:
         own = encoded(true, "true", self._known)
         answers, columns = single(predicted, "predicted", self._known or own.labels)
         check_lengths(len(own.groups), len(columns))
-        names = [[own.labels[k] for k in own.indices[a:b].tolist()] for a, b in pairwise(own.members.tolist())]
-        width = len(answers)
+        names, width = own.names, len(answers)
         pairs, doc_counts = np.unique(own.groups * width + columns, return_counts=True)
         for pair, doc_count in zip(pairs.tolist(), doc_counts.tolist(), strict=True):
             group, column = divmod(pair, width)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -16,7 +15,7 @@ from bunrui import reliability as chances
 from bunrui.counts import Label
 from bunrui.errors import BunruiError, DataError, LabelError, Option, OptionError
 from bunrui.evaluation import scores as formulas
-from bunrui.evaluation.metrics import Metrics, check_lengths, encoded, measure, membership, single
+from bunrui.evaluation.metrics import Booleans, Floats, Metrics, check_lengths, encoded, measure, membership, single
 from bunrui.evaluation.uncertainty import Interval, OfConfusion, bootstrap
 from bunrui.phrases import some
 
@@ -24,8 +23,6 @@ if TYPE_CHECKING:  # measuring labels needs neither
     from bunrui.classifier import AnyClassifier
     from bunrui.views.explanation import Explanation
 
-Booleans = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 _FALSE_POSITIVE_RATES = (0.001, 0.01)  # that recall is reported at
 _INTERVALS = ("accuracy", "micro_f1", "macro_f1")
@@ -362,7 +359,7 @@ def find_mistakes(evaluation: Evaluation) -> list[Mistake]:
     [(2, 0.2), (1, 0.3)]
     """
     own = encoded(evaluation.true, "true")
-    groups = [tuple(own.labels[k] for k in own.indices[a:b].tolist()) for a, b in pairwise(own.members.tolist())]
+    groups = list(map(tuple, own.names))
     given, confidence = evaluation.given_probability, evaluation.confidence
     wrong = np.flatnonzero(~evaluation.right)
     return [

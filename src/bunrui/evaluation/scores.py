@@ -42,16 +42,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bunrui.errors import OptionError
-from bunrui.reliability import (
-    right_share,
-)
-
-Booleans = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from bunrui.evaluation.metrics import Booleans, Floats, Integers
+from bunrui.reliability import right_share
 
 
 def brier_score(own: Booleans, probabilities: Floats) -> float:

@@ -29,14 +29,10 @@ from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bunrui.errors import DataError, OptionError, check_choice, check_whole
-from bunrui.evaluation.metrics import Metrics
+from bunrui.evaluation.metrics import Floats, Integers, Metrics
 
-Booleans = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 OfConfusion = Callable[[Integers], float]
 
 _FEW_DISCORDANT = 25

@@ -111,7 +111,7 @@ def make_page(
     room = most_bytes - len(_document(name, about, "").encode()) - _SPARE
 
     def fill(source: Source) -> tuple[str, int]:
-        """As many features as there is room for, and their number."""
+        """Pack the best features, until the page is full; also give their number."""
         vocabulary, order = _Vocabulary.of(source, classifier.counts), rank(source, classifier.counts)
 
         def pack_some(places: Integers) -> str:

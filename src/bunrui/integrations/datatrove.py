@@ -57,7 +57,7 @@ class BunruiClassifierFilter(BaseFilter):
     """Keep documents by their labels.
 
     With `keep_labels`, a document is kept if at least one of these labels has its score or more; with
-    `remove_labels`, if none has.  With neither, all are kept, with the labels in their metadata.
+    `remove_labels`, if none has.  With neither, all that have a text are kept, with the labels in their metadata.
 
     Parameters
     ----------

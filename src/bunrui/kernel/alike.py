@@ -9,18 +9,19 @@ Equal hashes are not enough: lists are compared.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.kernel.hashing import K1, K3, S32
 from bunrui.kernel.library import run
+from bunrui.kernel.ngrams import K1, K3, S32
 from bunrui.kernel.postings import Postings
 from bunrui.kernel.primitives import M64, ONE, i64, inline, u64
 from bunrui.kernel.signature import I64s, U8s, U32s, U64s, kernel, record
 from bunrui.kernel.slices import each_slice, stretches
-from bunrui.kernel.vocabulary import ID, MISSING
+from bunrui.kernel.vocabulary import MISSING
 from bunrui.kernel.workspace import resized
 
 # Places in `Groups.size`
@@ -66,7 +67,10 @@ def group(p: Postings, keep: Any, n_features: int, *, by_docs: bool, by_word: bo
     joined = _grouped(lambda groups, at: run(group_some, p, every, at, *how, groups, names), 0, len(every))
     ends = dict(zip(bounds[1:], np.cumsum([len(part) for part in firsts]).tolist(), strict=True))
     starts = {0: 0} | ends
-    each_slice(lambda lo, hi: run(rename_groups, names[starts[lo] : ends[hi]], places[lo:hi]), bounds)
+    for lo, hi in pairwise(bounds):
+        mine = places[lo:hi]
+        known = mine != MISSING
+        mine[known] = names[starts[lo] : ends[hi]][mine[known]]
     return Alike(places, joined.firsts[: int(joined.size[GROUPS])], n_known)
 
 
@@ -131,14 +135,12 @@ def group_of(p: Postings, f: int, by_docs: int, by_word: int, groups: Groups) ->
     cells = p.docs if by_docs != 0 else p.terms
     totals = p.doc_total if by_docs != 0 else p.term_total
     classes = p.classes
-    a = u64(p.starts[f])
-    end = a + u64(p.lengths[f])
+    start = u64(p.starts[f])
     h = u64(f) if by_word != 0 else u64(totals[f])
-    while a < end:
+    for a in range(start, start + u64(p.lengths[f])):
         # The class in the high half: counts seldom reach it.
         h = ((h ^ (u64(cells[a]) + (u64(classes[a]) << S32))) * K1) & M64
         h = h ^ (h >> S32)
-        a = a + ONE
     h = (h * K3) & M64
     slots = groups.slots
     mask = u64(len(slots)) - ONE
@@ -182,11 +184,3 @@ def enter_groups(groups: Groups) -> None:
         while groups.slots[s] != 0:
             s = (s + ONE) & mask
         groups.slots[s] = g + 1
-
-
-@kernel
-def rename_groups(names: U32s, places: U32s) -> None:
-    """Give groups other numbers."""
-    for k in range(len(places)):
-        if u64(places[k]) != ID:
-            places[k] = names[places[k]]

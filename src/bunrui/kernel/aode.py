@@ -45,14 +45,7 @@ class PairScratch(NamedTuple):
 
 @kernel
 def count_pairs(
-    codes: I32s,
-    n_columns: int,
-    labels: I64s,
-    weights: I64s,
-    n_values: int,
-    n_classes: int,
-    known: I32s,
-    out: I64s,
+    codes: I32s, n_columns: int, labels: I64s, weights: I64s, n_values: int, n_classes: int, known: I32s, out: I64s
 ) -> None:
     """Add the weight of every row to the pairs (a, b) of its values with b <= a; negative codes are no values.
 
@@ -63,14 +56,7 @@ def count_pairs(
 
 @kernel
 def weigh_pairs(
-    codes: I32s,
-    n_columns: int,
-    labels: I64s,
-    weights: F64s,
-    n_values: int,
-    n_classes: int,
-    known: I32s,
-    out: F64s,
+    codes: I32s, n_columns: int, labels: I64s, weights: F64s, n_values: int, n_classes: int, known: I32s, out: F64s
 ) -> None:
     """The same with weights that are not whole numbers."""
     add_pairs(codes, n_columns, labels, weights, n_values, n_classes, known, out)
@@ -100,14 +86,10 @@ def add_pairs(
             known[n] = codes[at]
             n = n + u64(codes[at] >= 0)
             at = at + ONE
-        i = u64(0)
-        while i < n:
+        for i in range(n):
             row = u64(known[i]) * line + label
-            j = u64(0)
-            while j <= i:
+            for j in range(i + ONE):
                 out[row + u64(known[j]) * step] += weight
-                j = j + ONE
-            i = i + ONE
 
 
 @kernel
@@ -119,10 +101,8 @@ def score_rows(rows: RowValues, lo: int, hi: int, table: PairTable, scratch: Pai
     for r in range(lo, hi):
         first = u64(rows.starts[r])
         end = u64(rows.starts[r + 1])
-        k = first
-        while k < end:
+        for k in range(first, end):
             current[rows.columns[k]] = rows.parents[k]
-            k = k + ONE
         n_parents = u64(0)
         for i in range(len(table.defaults)):
             if current[i] >= 0:
@@ -132,10 +112,8 @@ def score_rows(rows: RowValues, lo: int, hi: int, table: PairTable, scratch: Pai
             add_bayes(rows, first, end, table, out, at)
         else:
             average(scratch.sums, n_parents, n_classes, out, at)
-        k = first
-        while k < end:
+        for k in range(first, end):
             current[rows.columns[k]] = table.defaults[rows.columns[k]]
-            k = k + ONE
         at = at + n_classes
 
 
@@ -150,48 +128,32 @@ def add_parent(
     weights = table.weights
     columns = rows.columns
     places = rows.places
-    c = u64(0)
-    while c < n_classes:
+    for c in range(n_classes):
         sums[at + c] = table.base[parent * n_classes + c]
-        c = c + ONE
-    k = first
-    while k < end:
+    for k in range(first, end):
         if columns[k] != column:
             cell = line + u64(places[k]) * n_classes
-            c = u64(0)
-            while c < n_classes:
+            for c in range(n_classes):
                 sums[at + c] += weights[cell + c]
-                c = c + ONE
-        k = k + ONE
 
 
 def add_bayes(rows: RowValues, first: int, end: int, table: PairTable, out: MutableSequence[float], at: int) -> None:
     """log P(class) and the sum of log P(value | class)."""
     n_classes = u64(len(table.bayes_base))
-    c = u64(0)
-    while c < n_classes:
+    for c in range(n_classes):
         total = table.bayes_base[c]
-        k = first
-        while k < end:
+        for k in range(first, end):
             total += table.bayes_weights[u64(rows.places[k]) * n_classes + c]
-            k = k + ONE
         out[at + c] = total
-        c = c + ONE
 
 
 def average(sums: Sequence[float], n_parents: int, n_classes: int, out: MutableSequence[float], at: int) -> None:
     """log of the mean of exp, for each class."""
-    c = u64(0)
-    while c < n_classes:
+    for c in range(n_classes):
         top = sums[c]
-        i = u64(1)
-        while i < n_parents:
+        for i in range(u64(1), n_parents):
             top = max(top, sums[i * n_classes + c])
-            i = i + ONE
         total = 0.0
-        i = u64(0)
-        while i < n_parents:
+        for i in range(n_parents):
             total += exp(sums[i * n_classes + c] - top)
-            i = i + ONE
         out[at + c] = top + log(total / float(i64(n_parents)))
-        c = c + ONE

@@ -18,20 +18,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bunrui.kernel.analyze import Documents, Recipe, Scratch, keys_of, units_of
-from bunrui.kernel.primitives import ZERO, i64, u64
-from bunrui.kernel.reading import Found, Index
-from bunrui.kernel.score import (
-    Linear,
-    Sums,
-    Table,
-    add_shared,
-    clear,
-    finish,
-    known_items,
-    most_items,
-    read_items,
-    score_of,
-)
+from bunrui.kernel.primitives import ZERO, i64
+from bunrui.kernel.reading import Found
+from bunrui.kernel.score import Linear, Sums, Table, Weights, add_shared, known_items, score_document, score_of
 from bunrui.kernel.signature import F64s, I32s, I64s, U32s, kernel, record
 from bunrui.kernel.vocabulary import Vocabulary
 
@@ -76,9 +65,7 @@ def best_documents(
     recipe: Recipe,
     scratch: Scratch,
     v: Vocabulary,
-    index: Index,
-    table: Table,
-    linear: Linear,
+    weights: Weights,
     bounds: Bounds,
     sums: Sums,
     found: Found,
@@ -94,10 +81,9 @@ def best_documents(
     for d in range(lo, hi):
         for j in range(k):
             room.classes[j] = -1
-        # Two stamps to a document: it is read again where bounds do not help.
-        stamp = 2 * (d - lo) + 1
-        if not decide(docs, d, recipe, scratch, v, index, table, linear, bounds, sums, found, room, stamp):
-            score_all(docs, d, recipe, scratch, v, index, table, linear, bounds, sums, found, room, stamp + 1)
+        if not decide(docs, d, recipe, scratch, v, weights, bounds, sums, found, room, d - lo + 1):
+            score_document(docs, d, recipe, scratch, v, weights, sums, found, room.scores, 0)
+            rank_all(bounds, room)
         at = (d - lo) * k
         for j in range(k):
             classes[at + j] = room.classes[j]
@@ -110,9 +96,7 @@ def decide(
     recipe: Recipe,
     scratch: Scratch,
     v: Vocabulary,
-    index: Index,
-    table: Table,
-    linear: Linear,
+    weights: Weights,
     bounds: Bounds,
     sums: Sums,
     found: Found,
@@ -124,6 +108,8 @@ def decide(
     False where others may be better.
     """
     k = len(room.classes)
+    table = weights.table
+    linear = weights.linear
     if len(bounds.groups) == 0 or len(docs.counts) > 0:
         return False
     items = scratch.items
@@ -133,7 +119,7 @@ def decide(
         return False
     for j in range(3):
         sums.rest[j] = 0.0
-    n_kept = known_items(scratch, n_items, n_items, True, index, linear, sums, found)
+    n_kept = known_items(scratch, n_items, n_items, True, weights, sums, found)
     add_shared(items.ids, n_kept, table, sums)
     n_known = i64(n_kept)
     n_nominees = nominate(items.ids, n_known, table, bounds, sums, room, stamp)
@@ -249,31 +235,8 @@ def full_score(ids: Sequence[int], n_known: int, table: Table, linear: Linear, s
     return score_of(linear, sums.rest, c, total)
 
 
-def score_all(
-    docs: Documents,
-    d: int,
-    recipe: Recipe,
-    scratch: Scratch,
-    v: Vocabulary,
-    index: Index,
-    table: Table,
-    linear: Linear,
-    bounds: Bounds,
-    sums: Sums,
-    found: Found,
-    room: Room,
-    stamp: int,
-) -> None:
-    """Score all classes and find the best."""
-    clear(sums)
-    n_units = units_of(docs, d, recipe, scratch)
-    unit = u64(0)
-    while unit < n_units:
-        begin = unit
-        n_items, first, unit, _ = keys_of(docs, d, recipe, scratch, begin, n_units, v)
-        most = most_items(n_items, begin, unit, n_units)
-        read_items(docs, first, scratch, n_items, most, begin == ZERO, index, table, linear, sums, found)
-    finish(linear, sums, room.scores, 0)
+def rank_all(bounds: Bounds, room: Room) -> None:
+    """Find the best of all classes, whose scores are in `room.scores`."""
     for j in range(len(room.classes)):
         room.classes[j] = -1
     last = len(room.classes) - 1

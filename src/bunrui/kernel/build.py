@@ -32,7 +32,7 @@ from bunrui.kernel.signature import Argument, fields_of, signature_of
 
 PROCESSORS = {"v2": "x86-64-v2", "v3": "x86-64-v3"}
 HOST = "host"  # the variant of other processors
-_TOOLS = ("__init__", "build", "compile", "library", "native", "signature")
+_TOOLS = ("__init__", "build", "compile", "library", "signature")
 
 # What the library says of itself.  The builtins ask the processor; v3 has more parts, but no processor has these alone.
 _ABOUT = """
@@ -135,7 +135,7 @@ def _compile(variant: str) -> list[Path]:
 
 def _object_of(kernel: Any, variant: str) -> Path:
     """Where the object file of a kernel lies: its name has a digest of all that it is made of."""
-    tools = [(FOLDER / f"{name}.py").read_text() for name in ("native", "compile", "build")]
+    tools = [(FOLDER / f"{name}.py").read_text() for name in ("compile", "build")]
     made_of = [sys.version, version("numba"), version("llvmlite"), *tools, *_parts(kernel)]
     digest = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:16]
     return FOLDER / "__pycache__" / f"{symbol_of(kernel, variant)}-{digest}.o"
@@ -214,8 +214,7 @@ def _entry(kernel: Any) -> Any:
     """A function of one address, which finds there what the kernel takes, and calls it."""
     from numba import types
 
-    from bunrui.kernel.compile import numba_type, twin_of
-    from bunrui.kernel.native import arguments_at, i64
+    from bunrui.kernel.compile import arguments_at, i64, numba_type, twin_of
 
     arguments, codes = signature_of(kernel)
     call, kinds = twin_of(kernel), types.Tuple([numba_type(argument) for argument in arguments])

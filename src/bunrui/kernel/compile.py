@@ -1,7 +1,7 @@
 """Kernels → compiled code, with numba: when the package is built (`build.py`), or at run time where no library is.
 
 Each function of this package that a kernel calls is compiled with it; the names of `primitives.py` are replaced by
-their twins in `native.py`.
+their twins below.
 """
 # mypy: ignore-errors
 
@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import cache
+from functools import cache, reduce
 from types import FunctionType
 from typing import Any
 
 import numba
 import numpy as np
-from numba import types
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.extending import intrinsic
+from numba.np.arrayobj import make_array, populate_array
 
-from bunrui.kernel import native, primitives
+from bunrui.kernel import primitives
 from bunrui.kernel.library import digest_of_sources
+from bunrui.kernel.primitives import DOUBTFUL, LOWERING
 from bunrui.kernel.signature import Argument, fields_of
-
-__all__ = ["compiled", "numba_type", "twin_of"]
 
 _OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
 _NUMBERS = {"q": types.int64, "Q": types.uint64, "d": types.float64}
@@ -34,8 +37,8 @@ def twin_of(function: Callable[..., Any]) -> Callable[..., Any]:
     scope = dict(function.__globals__)
     for name in function.__code__.co_names:
         value = scope.get(name)
-        if isinstance(value, FunctionType) and value.__module__ == primitives.__name__ and hasattr(native, name):
-            scope[name] = getattr(native, name)
+        if isinstance(value, FunctionType) and value.__module__ == primitives.__name__ and name in globals():
+            scope[name] = globals()[name]
         elif isinstance(value, primitives.U64):
             scope[name] = np.uint64(int(value))
         elif isinstance(value, FunctionType) and value.__module__.startswith("bunrui.kernel"):
@@ -71,3 +74,305 @@ if hasattr(os, "register_at_fork"):
     # A child would wait for ever for a thread of its parent that compiles.
     lock = global_compiler_lock
     os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+
+
+# The compiled twins of `primitives.py`, name for name
+
+
+@njit(inline="always")
+def u64(x):
+    return np.uint64(x)
+
+
+@njit(inline="always")
+def i64(x):
+    return np.int64(x)
+
+
+def _element_pointer(context, builder, array_type, array, index):
+    data = cgutils.create_struct_proxy(array_type)(context, builder, array).data
+    return builder.gep(data, [index])
+
+
+@intrinsic
+def load64(typingctx, buffer, i):
+    """One unaligned load; the caller has padded the buffer."""
+
+    def codegen(context, builder, signature, args):
+        pointer = _element_pointer(context, builder, signature.args[0], args[0], args[1])
+        wide = builder.bitcast(pointer, ir.IntType(64).as_pointer())
+        return builder.load(wide, align=1)
+
+    return types.uint64(buffer, i), codegen
+
+
+@intrinsic
+def ctz(typingctx, x):
+    def codegen(context, builder, signature, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(types.uint64), codegen
+
+
+@intrinsic
+def popcount(typingctx, x):
+    def codegen(context, builder, signature, args):
+        return builder.ctpop(args[0])
+
+    return types.uint64(types.uint64), codegen
+
+
+@intrinsic
+def prefetch(typingctx, array, i):
+    def codegen(context, builder, signature, args):
+        pointer = _element_pointer(context, builder, signature.args[0], args[0], args[1])
+        byte = ir.IntType(8).as_pointer()
+        i32 = ir.IntType(32)
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.VoidType(), [byte, i32, i32, i32]), "llvm.prefetch.p0"
+        )
+        # read, keep in all levels, data cache
+        builder.call(function, [builder.bitcast(pointer, byte), i32(0), i32(3), i32(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, i), codegen
+
+
+_BYTE = ir.IntType(8)
+_V64 = ir.VectorType(_BYTE, 64)
+
+
+def _splat(value):
+    return ir.Constant(_V64, [value] * 64)
+
+
+def _load_v64(context, builder, array_type, array, index):
+    pointer = _element_pointer(context, builder, array_type, array, index)
+    return builder.load(builder.bitcast(pointer, _V64.as_pointer()), align=1)
+
+
+def _mask(builder, vector):
+    return builder.bitcast(vector, ir.IntType(64))
+
+
+@intrinsic
+def nonzero64(typingctx, buffer, i):
+    def codegen(context, builder, signature, args):
+        vector = _load_v64(context, builder, signature.args[0], args[0], args[1])
+        return _mask(builder, builder.icmp_unsigned("!=", vector, _splat(0)))
+
+    return types.uint64(buffer, i), codegen
+
+
+def _within(builder, vector, first, count):
+    return builder.icmp_unsigned("<", builder.sub(vector, _splat(first)), _splat(count))
+
+
+def _store_v64(context, builder, array_type, array, index, vector):
+    pointer = _element_pointer(context, builder, array_type, array, index)
+    builder.store(vector, builder.bitcast(pointer, _V64.as_pointer()), align=1)
+
+
+@intrinsic
+def fold_words64(typingctx, src, i, out, o):
+    def codegen(context, builder, signature, args):
+        vector = _load_v64(context, builder, signature.args[0], args[0], args[1])
+        lower = builder.or_(vector, _splat(0x20))
+        letter = _within(builder, lower, ord("a"), 26)
+        digit = _within(builder, vector, ord("0"), 10)
+        other = builder.or_(digit, builder.icmp_unsigned("==", vector, _splat(ord("_"))))
+        folded = builder.select(letter, lower, builder.select(other, vector, _splat(0)))
+        _store_v64(context, builder, signature.args[2], args[2], args[3], folded)
+        return _mask(builder, builder.icmp_signed("<", vector, _splat(0)))
+
+    return types.uint64(src, i, out, o), codegen
+
+
+@intrinsic
+def fold_ascii64(typingctx, src, i, out, o):
+    def codegen(context, builder, signature, args):
+        vector = _load_v64(context, builder, signature.args[0], args[0], args[1])
+        lower = builder.or_(vector, _splat(0x20))
+        letter = _within(builder, lower, ord("a"), 26)
+        _store_v64(context, builder, signature.args[2], args[2], args[3], builder.select(letter, lower, vector))
+        return _mask(builder, builder.or_(letter, _within(builder, vector, ord("0"), 10)))
+
+    return types.uint64(src, i, out, o), codegen
+
+
+@intrinsic
+def printable64(typingctx, buffer, i):
+    def codegen(context, builder, signature, args):
+        vector = _load_v64(context, builder, signature.args[0], args[0], args[1])
+        return _mask(builder, _within(builder, vector, 0x21, 0x7F - 0x21))
+
+    return types.uint64(buffer, i), codegen
+
+
+@intrinsic
+def wide64(typingctx, buffer, i):
+    def codegen(context, builder, signature, args):
+        vector = _load_v64(context, builder, signature.args[0], args[0], args[1])
+        return _mask(builder, builder.icmp_signed("<", vector, _splat(0)))
+
+    return types.uint64(buffer, i), codegen
+
+
+def _beginning(rules):
+    n_bytes = max(map(len, rules))
+
+    @intrinsic
+    def beginning64(typingctx, buffer, i):
+        def codegen(context, builder, signature, args):
+            places = [builder.add(args[1], ir.Constant(ir.IntType(64), k)) for k in range(n_bytes)]
+            vectors = [_load_v64(context, builder, signature.args[0], args[0], place) for place in places]
+            found = ir.Constant(ir.VectorType(ir.IntType(1), 64), [0] * 64)
+            for rule in rules:
+                each = [_between(builder, vector, *ends) for vector, ends in zip(vectors, rule, strict=False)]
+                found = builder.or_(found, reduce(builder.and_, each))
+            return _mask(builder, found)
+
+        return types.uint64(buffer, i), codegen
+
+    return beginning64
+
+
+def _between(builder, vector, first, last):
+    if first == last:
+        return builder.icmp_unsigned("==", vector, _splat(first))
+    return _within(builder, vector, first, last + 1 - first)
+
+
+doubtful64 = _beginning(DOUBTFUL)
+lowering64 = _beginning(LOWERING)
+
+
+@intrinsic
+def copy16(typingctx, src, i, out, o):
+    def codegen(context, builder, signature, args):
+        wide = ir.VectorType(_BYTE, 16).as_pointer()
+        source = _element_pointer(context, builder, signature.args[0], args[0], args[1])
+        target = _element_pointer(context, builder, signature.args[2], args[2], args[3])
+        builder.store(builder.load(builder.bitcast(source, wide), align=1), builder.bitcast(target, wide), align=1)
+        return context.get_dummy_value()
+
+    return types.void(src, i, out, o), codegen
+
+
+@intrinsic
+def equal4(typingctx, words, i, x):
+    def codegen(context, builder, signature, args):
+        kind = ir.VectorType(ir.IntType(64), 4)
+        pointer = _element_pointer(context, builder, signature.args[0], args[0], args[1])
+        vector = builder.load(builder.bitcast(pointer, kind.as_pointer()), align=8)
+        one = builder.insert_element(ir.Constant(kind, ir.Undefined), args[2], ir.IntType(32)(0))
+        lanes = ir.Constant(ir.VectorType(ir.IntType(32), 4), [0] * 4)
+        same = builder.icmp_unsigned("==", vector, builder.shuffle_vector(one, one, lanes))
+        return builder.zext(builder.bitcast(same, ir.IntType(4)), ir.IntType(64))
+
+    return types.uint64(words, i, types.uint64), codegen
+
+
+_WORDS = ir.VectorType(ir.IntType(32), 8)
+
+
+@intrinsic
+def sha256_block8(typingctx, state, buffer, i, stride):
+    def codegen(context, builder, signature, args):
+        def words(value):
+            return ir.Constant(_WORDS, [value] * 8)
+
+        def rotated(x, n):
+            return builder.or_(builder.lshr(x, words(n)), builder.shl(x, words(32 - n)))
+
+        def add(*terms):
+            return reduce(builder.add, terms)
+
+        def xor(*terms):
+            return reduce(builder.xor, terms)
+
+        swap = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_WORDS, [_WORDS]), "llvm.bswap.v8i32")
+
+        def loaded(lane, half):
+            place = builder.add(args[2], builder.mul(args[3], ir.Constant(ir.IntType(64), lane)))
+            place = builder.add(place, ir.Constant(ir.IntType(64), 32 * half))
+            pointer = _element_pointer(context, builder, signature.args[1], args[1], place)
+            return builder.call(swap, [builder.load(builder.bitcast(pointer, _WORDS.as_pointer()), align=1)])
+
+        w = [
+            *_transposed(builder, [loaded(k, 0) for k in range(8)]),
+            *_transposed(builder, [loaded(k, 1) for k in range(8)]),
+        ]
+        places = [ir.Constant(ir.IntType(64), 8 * k) for k in range(8)]
+        pointers = [_element_pointer(context, builder, signature.args[0], args[0], place) for place in places]
+        pointers = [builder.bitcast(pointer, _WORDS.as_pointer()) for pointer in pointers]
+        before = [builder.load(pointer, align=4) for pointer in pointers]
+        a, b, c, d, e, f, g, h = before
+        for t, constant in enumerate(primitives.SHA256_ROUNDS):
+            if t >= 16:
+                x, y = w[t - 15], w[t - 2]
+                s0 = xor(rotated(x, 7), rotated(x, 18), builder.lshr(x, words(3)))
+                s1 = xor(rotated(y, 17), rotated(y, 19), builder.lshr(y, words(10)))
+                w.append(add(w[t - 16], s0, w[t - 7], s1))
+            s1 = xor(rotated(e, 6), rotated(e, 11), rotated(e, 25))
+            chosen = builder.xor(g, builder.and_(e, builder.xor(f, g)))
+            one = add(h, words(constant), w[t], s1, chosen)
+            s0 = xor(rotated(a, 2), rotated(a, 13), rotated(a, 22))
+            most = builder.or_(builder.and_(a, b), builder.and_(c, builder.or_(a, b)))
+            a, b, c, d, e, f, g, h = add(one, s0, most), a, b, c, builder.add(d, one), e, f, g
+        for pointer, old, new in zip(pointers, before, (a, b, c, d, e, f, g, h), strict=True):
+            builder.store(builder.add(old, new), pointer, align=4)
+        return context.get_dummy_value()
+
+    return types.void(state, buffer, i, stride), codegen
+
+
+def _transposed(builder, rows):
+    """Eight vectors of eight words, rows as columns: three times, each half in turn with the other."""
+    order = [[(k >> 1) + half + 8 * (k & 1) for k in range(8)] for half in (0, 4)]
+    masks = [ir.Constant(ir.VectorType(ir.IntType(32), 8), each) for each in order]
+    for _ in range(3):
+        pairs = zip(rows[:4], rows[4:], strict=True)
+        rows = [builder.shuffle_vector(x, y, mask) for x, y in pairs for mask in masks]
+    return rows
+
+
+@intrinsic
+def arguments_at(typingctx, address, kinds):
+    """The arguments of a kernel, a tuple of the types `kinds`, from the block at an address (see signature.py)."""
+    kinds = kinds.instance_type
+
+    def codegen(context, builder, signature, args):
+        return _read(context, builder, kinds, args[0])
+
+    return kinds(types.uint64, types.TypeRef(kinds)), codegen
+
+
+def _read(context, builder, kinds, address):
+    """The fields of a record, or all arguments."""
+    block = builder.inttoptr(address, ir.IntType(64).as_pointer())
+    values, at = [], 0
+
+    def word():
+        nonlocal at
+        at += 1
+        return builder.load(builder.gep(block, [ir.Constant(ir.IntType(64), at - 1)]))
+
+    for kind in kinds:
+        if isinstance(kind, types.Array):
+            values.append(_array(context, builder, kind, word(), word()))
+        elif isinstance(kind, types.BaseTuple):
+            values.append(_read(context, builder, kind, word()))
+        else:
+            values.append(builder.bitcast(word(), context.get_value_type(kind)))
+    return context.make_tuple(builder, kinds, values)
+
+
+def _array(context, builder, kind, address, n):
+    """An array over `n` elements at an address, which somebody else owns."""
+    array = make_array(kind)(context, builder)
+    element = context.get_data_type(kind.dtype)
+    size = context.get_constant(types.intp, context.get_abi_sizeof(element))
+    data = builder.inttoptr(address, element.as_pointer())
+    populate_array(array, data=data, shape=[n], strides=[size], itemsize=size, meminfo=None)
+    return array._getvalue()

@@ -23,8 +23,7 @@ from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
 from bunrui.kernel.analyze import Documents, Recipe, Scratch, keys_of, units_of
-from bunrui.kernel.hashing import S3, S8, S16, S32, equal_bytes, key_length
-from bunrui.kernel.ngrams import TWO, Items
+from bunrui.kernel.ngrams import S3, S8, S16, S32, TWO, Items, equal_bytes, key_length
 from bunrui.kernel.postings import Postings
 from bunrui.kernel.primitives import ONE, U64, ZERO, i64, inline, prefetch, u64
 from bunrui.kernel.signature import I32s, I64s, U8s, U32s, U64s, kernel, record
@@ -255,8 +254,7 @@ def count_any(
     n_claimed = u64(0)
     n_missed = u64(0)
     x = u64(1)
-    k = u64(0)
-    while k < n_items:
+    for k in range(n_items):
         low = lows[k]
         high = highs[k]
         # Not the highest bits: partitions have their own use for them.
@@ -278,7 +276,6 @@ def count_any(
         # Low half: occurrences.  High half: documents, one more if the last was another.
         slots[s + THREE] = counter + is_there * (x + (u64(last != stamp) << S32))
         slots[s + TWO] = last + is_there * (stamp - last)
-        k = k + ONE
     state[TOUCHED] = i64(n_touched)
     state[CLAIMED] += i64(n_claimed)
     return n_missed
@@ -307,8 +304,7 @@ def count_known(
     n_claimed = u64(0)
     n_missed = u64(0)
     x = u64(1)
-    k = u64(0)
-    while k < n_items:
+    for k in range(n_items):
         low = lows[k]
         high = highs[k]
         s = (hashes[k] >> S24) & mask
@@ -318,7 +314,6 @@ def count_known(
             if last != ZERO or is_long(high):
                 missed[n_missed] = k
                 n_missed = n_missed + ONE
-                k = k + ONE
                 continue
             slots[s] = low
             slots[s + ONE] = high
@@ -330,7 +325,6 @@ def count_known(
         n_touched = n_touched + u64(counter == ZERO)
         slots[s + THREE] = counter + x + (u64(last != stamp) << S32)
         slots[s + TWO] = stamp
-        k = k + ONE
     state[TOUCHED] = i64(n_touched)
     state[CLAIMED] += i64(n_claimed)
     return n_missed
@@ -342,18 +336,15 @@ def send_counters(v: Vocabulary, small: Small, streams: Streams, thread: int, st
     touched = small.touched
     n_touched = u64(state[TOUCHED])
     n_records = u64(0)
-    t = u64(0)
-    while t < n_touched:
+    for t in range(n_touched):
         n_records = n_records + n_records_of(slots[u64(touched[t]) + THREE])
-        t = t + ONE
     if not can_take(streams, thread, n_records, ZERO):
         return n_records == ZERO
     narrow = v.size[NARROW]
     n_parts = u64(len(streams.first) // len(streams.taken))
     # Any document of the group will do.
     position = u64(state[POSITION]) - ONE
-    t = u64(0)
-    while t < n_touched:
+    for t in range(n_touched):
         s = u64(touched[t])
         low = slots[s]
         high = slots[s + ONE]
@@ -368,7 +359,6 @@ def send_counters(v: Vocabulary, small: Small, streams: Streams, thread: int, st
             terms = terms - some
             docs = docs - some_docs
         slots[s + THREE] = ZERO
-        t = t + ONE
     state[TOUCHED] = 0
     return True
 
@@ -396,8 +386,7 @@ def send_items(
     number = u64(position)
     n_parts = u64(len(streams.first) // len(streams.taken))
     first_stream = u64(thread) * n_parts
-    m = u64(0)
-    while m < n_missed:
+    for m in range(n_missed):
         k = u64(items.ids[m])
         stream = first_stream + region_of(hashes[k], n_parts)
         high = placed(streams, thread, highs[k], text, u64(items.starts[k]))
@@ -407,7 +396,6 @@ def send_items(
             some = min(more, MOST)
             put_record(streams, stream, thread, lows[k], high, number | (some << S32))
             more = more - some
-        m = m + ONE
 
 
 @inline
@@ -710,10 +698,8 @@ def arrange_features(p: int, n_parts: int, parts: Parts, bases: Sequence[int], v
     whole = n_bytes - (n_bytes & S15)
     if whole > ZERO:
         copy_text(parts.text, from_text, whole, v.text, text_base)
-    j = whole
-    while j < n_bytes:
+    for j in range(whole, n_bytes):
         v.text[text_base + j] = parts.text[from_text + j]
-        j = j + ONE
     slots = v.slots
     narrow = v.size[NARROW]
     size = v.size[REGION] + ONE

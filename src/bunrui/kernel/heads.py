@@ -1,14 +1,19 @@
-"""Rows → a linear head: naive-Bayes ratios, dual coordinate descent, AROW.  headrows.py says what a table is."""
+"""A sparse matrix → rows → a linear head: naive-Bayes ratios, dual coordinate descent, AROW.
+
+A table of weights has a row for each feature and a column for each class against the rest, in one buffer: cell (p, c)
+is at p · n_classes + c.  Features that the training rows cannot tell apart (each occurs once, in the same
+row) share a place p: they begin alike and change alike, so one number stands for all.  Of the words and pairs of
+20 Newsgroups these are 63 %.
+"""
 
 from __future__ import annotations
 
-from math import exp, log
+from math import exp, log, sqrt
 from typing import NamedTuple
 
-from bunrui.kernel.headrows import Rows, Targets
-from bunrui.kernel.primitives import ONE, U64, i64, inline, prefetch, u64
-from bunrui.kernel.signature import F64s, I64s, kernel, record
-from bunrui.kernel.sums import HIGH, LOW, add_term
+from bunrui.kernel.arithmetic import HIGH, LOW, add_term
+from bunrui.kernel.primitives import M64, ONE, U64, i64, inline, prefetch, u64
+from bunrui.kernel.signature import F64s, I32s, I64s, U64s, kernel, record
 
 SQUARED_HINGE = 0
 HINGE = 1
@@ -18,6 +23,158 @@ NOTHING = 1e-12
 
 FAR = U64(12)
 LINE = U64(8)  # numbers in a line of the cache
+
+# A feature that occurs in one of the rows at hand; `compact` gives it the place that it shares.
+ALONE = -2
+
+H1 = U64(0x9E37_79B9_7F4A_7C15)
+H2 = U64(0xD6E8_FEB8_6659_FD93)
+HALF = U64(32)
+AHEAD = U64(16)
+
+
+# Rows
+
+
+@record
+class Rows(NamedTuple):
+    """Row i has the values x[k] at places[k], starts[i] ≤ k < ends[i]; the last of them `times[i]` times."""
+
+    starts: I64s  # (rows)
+    ends: I64s  # (rows)
+    places: I32s
+    x: F64s
+    times: F64s  # (rows)
+
+
+@record
+class Targets(NamedTuple):
+    """What rows are to say: row i belongs to the class of column[i] (or of none, -1) and counts weight[i] times."""
+
+    column: I64s  # (rows)
+    weight: F64s  # (rows)
+
+
+@kernel
+def hash_rows(starts: I64s, indices: I32s, bits: U64s, codes: I64s, seed: int, out: U64s) -> None:
+    """out[i]: a hash of what row i holds and of its class; `bits` are the values as integers, or empty."""
+    for i in range(len(codes)):
+        h = (u64(seed) ^ u64(codes[i])) * H1 & M64
+        for k in range(i64(starts[i]), i64(starts[i + 1])):
+            h = ((h ^ u64(indices[k])) * H1) & M64
+            h = h ^ (h >> HALF)
+            if len(bits) > 0:
+                h = ((h ^ u64(bits[k])) * H2) & M64
+                h = h ^ (h >> HALF)
+        h = (h * H2) & M64
+        out[i] = h ^ (h >> HALF)
+
+
+@kernel
+def count_rows(
+    starts: I64s, indices: I32s, codes: I64s, once: int, order: I64s, weights: F64s, doc_freq: F64s, n_rows: I64s
+) -> None:
+    """Of every feature the rows that have it: their number and the sum of their weights.
+
+    A row whose code is not `once` counts as two: who has 1 of `n_rows` occurs once.  `codes` may be empty.
+    """
+    for j in range(len(order)):
+        i = i64(order[j])
+        w = weights[j]
+        end = u64(starts[i + 1])
+        for k in range(u64(starts[i]), end):
+            ahead = u64(indices[min(k + AHEAD, end - ONE)])
+            prefetch(doc_freq, ahead)
+            prefetch(n_rows, ahead)
+            f = u64(indices[k])
+            doc_freq[f] += w
+            n_rows[f] += 1 if len(codes) == 0 or codes[k] == once else 2
+
+
+@kernel
+def compact(
+    codes: I64s, table: F64s, lo: int, hi: int, factor: F64s, norm: int, place_of: I64s, shared: int, rows: Rows
+) -> None:
+    """Turn the rows lo … hi - 1, which have features for places, into rows as the head reads them, where they are.
+
+    A value is table[code] × factor[feature], divided by the length of the row where `norm` says so.  `codes` may be
+    empty: all are 0; else they may have the memory of `rows.x`, since a cell is written after it was read.  Features
+    that are ALONE get the place shared + i in row i, those with another negative place are left out.
+    """
+    places = rows.places
+    x = rows.x
+    for i in range(lo, hi):
+        begin = u64(rows.starts[i])
+        end = u64(rows.ends[i])
+        at = begin
+        alone = i64(0)
+        last = 0.0
+        square = 0.0
+        for k in range(begin, end):
+            ahead = u64(places[min(k + AHEAD, end - ONE)])
+            prefetch(place_of, ahead)
+            prefetch(factor, ahead)
+            f = u64(places[k])
+            p = i64(place_of[f])
+            v = factor[f] * (table[u64(codes[k])] if len(codes) > 0 else table[0])
+            if p == ALONE:
+                place_of[f] = shared + i
+                alone += 1
+                last = v
+            elif p >= 0:
+                places[at] = p
+                x[at] = v
+                at = at + ONE
+                square += v * v
+        rows.times[i] = 1.0
+        if alone > 0:
+            places[at] = shared + i
+            x[at] = last
+            rows.times[i] = float(alone)
+            square += last * last * float(alone)
+            at = at + ONE
+        if norm != 0 and square > 0.0:
+            scale = 1.0 / sqrt(square)
+            for k in range(begin, at):
+                x[k] *= scale
+        rows.ends[i] = i64(at)
+
+
+@kernel
+def tally(
+    rows: Rows,
+    targets: Targets,
+    n_classes: int,
+    old_places: int,
+    old_classes: int,
+    counts: F64s,
+    totals: F64s,
+    mass: F64s,
+) -> None:
+    """Count the rows in which a feature is above 0.
+
+    In all into `totals`; by class into the table `counts`, where place or class is new; over all features by class into
+    `mass`, which begins with the class -1.
+    """
+    width = u64(n_classes)
+    for i in range(len(targets.column)):
+        c = i64(targets.column[i])
+        w = targets.weight[i]
+        end = u64(rows.ends[i])
+        for k in range(u64(rows.starts[i]), end):
+            ahead = u64(rows.places[min(k + AHEAD, end - ONE)])
+            prefetch(totals, ahead)
+            if c >= 0:
+                prefetch(counts, ahead * width + u64(c))
+            p = i64(rows.places[k])
+            if rows.x[k] > 0.0:
+                totals[u64(p)] += w
+                mass[c + 1] += w * rows.times[i] if k == end - ONE else w
+                if c >= 0 and (p >= old_places or c >= old_classes):
+                    counts[u64(p) * width + u64(c)] += w
+
+
+# Heads
 
 
 @record
@@ -86,15 +243,7 @@ def ratios(
 
 @kernel
 def blend(
-    head: Head,
-    mass: F64s,
-    share: float,
-    least: float,
-    first: int,
-    first_class: int,
-    high: I64s,
-    low: I64s,
-    means: F64s,
+    head: Head, mass: F64s, share: float, least: float, first: int, first_class: int, high: I64s, low: I64s, means: F64s
 ) -> None:
     """Turn squared ratios in `head.variance` into prior variances.
 
@@ -144,14 +293,11 @@ def add_margins(rows: Rows, i: int, head: Head, sums: Sums, spread: int) -> None
     margin = sums.margin
     places = rows.places
     constant = head.constant
-    c = u64(0)
-    while c < n_classes:
+    for c in range(n_classes):
         margin[c] = constant * head.bias[c]
         sums.spread[c] = constant * constant * head.bias_variance[c]
-        c = c + ONE
-    k = u64(rows.starts[i])
     end = u64(rows.ends[i])
-    while k < end:
+    for k in range(u64(rows.starts[i]), end):
         ahead = u64(places[min(k + FAR, end - ONE)]) * n_classes
         line = u64(0)
         while line < n_classes:
@@ -161,19 +307,14 @@ def add_margins(rows: Rows, i: int, head: Head, sums: Sums, spread: int) -> None
         at = u64(places[k]) * n_classes
         v = rows.x[k]
         v2 = v * v
-        k = k + ONE
-        if k == end:
+        if k + ONE == end:
             v = v * rows.times[i]
             v2 = v2 * rows.times[i]
-        c = u64(0)
-        while c < n_classes:
+        for c in range(n_classes):
             margin[c] += v * weights[at + c]
-            c = c + ONE
         if spread != 0:
-            c = u64(0)
-            while c < n_classes:
+            for c in range(n_classes):
                 sums.spread[c] += v2 * variance[at + c]
-                c = c + ONE
 
 
 @kernel
@@ -267,17 +408,13 @@ def add_steps(rows: Rows, i: int, head: Head, sums: Sums) -> None:
     weights = head.weights
     variance = head.variance
     step = sums.step
-    c = u64(0)
-    while c < n_classes:
+    for c in range(n_classes):
         head.bias[c] += step[c] * head.constant * head.bias_variance[c]
-        c = c + ONE
     for k in range(u64(rows.starts[i]), u64(rows.ends[i])):
         at = u64(rows.places[k]) * n_classes
         v = rows.x[k]
-        c = u64(0)
-        while c < n_classes:
+        for c in range(n_classes):
             weights[at + c] += step[c] * v * variance[at + c]
-            c = c + ONE
 
 
 @kernel
@@ -311,9 +448,7 @@ def arow(rows: Rows, targets: Targets, r: float, head: Head, sums: Sums) -> None
         for k in range(u64(rows.starts[i]), u64(rows.ends[i])):
             at = u64(rows.places[k]) * n_classes
             v = rows.x[k]
-            c = u64(0)
-            while c < n_classes:
+            for c in range(n_classes):
                 xv = v * variance[at + c]
                 weights[at + c] += step[c] * xv
                 variance[at + c] -= shrink[c] * xv * xv
-                c = c + ONE

@@ -19,9 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bunrui.errors import KernelError, OptionError
-from bunrui.kernel.signature import pack, signature_of
-
-__all__ = ["FOLDER", "LIBRARY", "digest_of_sources", "entry_of", "run", "symbol_of"]
+from bunrui.kernel.signature import packer, signature_of
 
 FOLDER = Path(__file__).parent
 LIBRARY = FOLDER / "_kernels.so"
@@ -65,10 +63,10 @@ def entry_of(function: Callable[..., Any]) -> Callable[..., Any]:
     foreign.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
     foreign.restype = ctypes.c_int32
     arguments, codes = signature_of(function)
-    unpack = struct.Struct("=" + codes).unpack_from
+    pack, unpack = packer(arguments), struct.Struct("=" + codes).unpack_from
 
     def call(*args: Any) -> Any:
-        words = pack(arguments, args)
+        words = pack(args)
         # As numba calls functions: the place of the result, the place of an exception (there is none), arguments.
         result = _RESULT()
         if foreign(result, ctypes.byref(result, 24), words):

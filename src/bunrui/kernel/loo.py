@@ -8,7 +8,7 @@
 No formula of a model is here.  A document changes few counts, and most changes are the same for many documents: a
 feature that a document has x times loses x occurrences.  So (feature, x) is an entry, and has the list of its weights
 in the classes that do not have the document.  Weights in the classes that have it are given by document.
-`models/without.py` makes both by the formulas of `bunrui.models`.
+`models/loo.py` makes both by the formulas of `bunrui.models`.
 
 A text that was learned several times with the same labels is one row that says how often: all copies go out together.
 """
@@ -269,7 +269,7 @@ def count_in(lists: Lists, f: int, c: int, n_classes: int) -> int:
 
 @record
 class Changes(NamedTuple):
-    """How sums over the vocabulary change without a document, in the parts of `sums.py`."""
+    """How sums over the vocabulary change without a document, in the parts of `arithmetic.py`."""
 
     is_any: U8s  # (entries): whether a cell of the list changes
     high: I64s  # (cells)

@@ -11,12 +11,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bunrui.kernel.ngrams import Items, put_items
-from bunrui.kernel.primitives import M64, U64, ZERO, i64, inline, prefetch, u64
+from bunrui.kernel.ngrams import Items
+from bunrui.kernel.primitives import ZERO, i64, inline, prefetch, u64
 from bunrui.kernel.signature import I32s, I64s, U32s, U64s, Unsigned, kernel, record
-from bunrui.kernel.vocabulary import MISSING, NARROW, Vocabulary, copy_text, probe
-
-BLOCK = 512
+from bunrui.kernel.vocabulary import (
+    BYTES,
+    FEATURES,
+    FULLEST,
+    MISSING,
+    NARROW,
+    Vocabulary,
+    block_items,
+    copy_text,
+    has_room,
+    probe,
+    put_slots,
+    rotate,
+)
 
 # Places in `Postings.size`
 USED = 0  # cells, holes included
@@ -31,8 +42,6 @@ CELLS = 2  # for their lists, and for those that move
 LEFT = 3  # cells that those leave behind
 BORN = 4  # features that had no documents
 NEEDS = 5
-
-S64 = U64(64)
 
 
 @record
@@ -57,26 +66,6 @@ class Plan(NamedTuple):
     ids: U32s  # MISSING where they are new
     hashes: U64s
     lengths: I32s  # of the lists, when they are merged
-
-
-def block_items(ov: Vocabulary, first: int, last: int, items: Items, narrow: int) -> int:
-    """Items for the features of a vocabulary from `first` on, up to `last` or a block; how many."""
-    n = min(last - first, BLOCK)
-    for k in range(n):
-        start = ov.starts[first + k]
-        items.starts[k] = start
-        items.lengths[k] = ov.starts[first + k + 1] - start
-    put_items(ov.text, items, u64(n), narrow)
-    return n
-
-
-def rotate(items: Items, n: int, skip: int) -> None:
-    """Turn hashes to the left: features of some partitions alike in their high bits are told apart by the next."""
-    if skip != ZERO:
-        back = S64 - skip
-        for k in range(n):
-            h = items.hashes[k]
-            items.hashes[k] = ((h << skip) & M64) | (h >> back)
 
 
 @kernel
@@ -269,6 +258,34 @@ def prefetch_list(p: Postings, later: int, soon: int) -> None:
     prefetch(p.classes, at)
     prefetch(p.terms, at)
     prefetch(p.docs, at)
+
+
+@kernel
+def absorb(
+    v: Vocabulary, p: Postings, ov: Vocabulary, op: Postings, class_map: I64s, planned: Plan, need: I64s, items: Items
+) -> bool:
+    """Plan to add (ov, op), and add it where there is room; False where something must grow first.
+
+    One call in place of three: of the 45 µs that adding a document took with them, 18 were calls.
+    """
+    n = i64(ov.size[FEATURES])
+    plan(v, p, ov, op, class_map, ZERO, i64(0), n, planned, need, items)
+    if not has_room(v, u64(need[NEW]), u64(need[TEXT])) or p.size[USED] + need[CELLS] > len(p.classes):
+        return False
+    n_known = i64(v.size[FEATURES])
+    byte = i64(v.size[BYTES])
+    end = byte + need[TEXT]
+    merge(v, p, ov, op, class_map, i64(0), n, planned, n_known, byte, i64(p.size[USED]), end)
+    v.size[FEATURES] = u64(n_known + need[NEW])
+    v.size[BYTES] = u64(end)
+    p.size[USED] += need[CELLS]
+    p.size[HOLES] += need[LEFT]
+    p.size[LIVE] += need[BORN]
+    if need[NEW] > 0:
+        put_slots(v, planned.ids, 0, n_known, n_known + need[NEW], ZERO, items)
+        for r in range(len(v.loads)):
+            v.size[FULLEST] = max(v.size[FULLEST], u64(v.loads[r]))
+    return True
 
 
 @kernel

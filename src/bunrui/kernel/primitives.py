@@ -3,7 +3,7 @@
 Every kernel is an ordinary Python function over one-dimensional buffers.  It runs in two ways:
 
 plain     as it stands; buffers are memoryviews, so that an element is a Python int or float
-compiled  through numba (`compile.py`), where each name of this module is replaced by its twin in `native.py`
+compiled  through numba (`compile.py`), where each name of this module is replaced by its twin there
 
 Rules that make one source serve both: unsigned 64-bit arithmetic goes through `u64`, and results that may overflow
 are masked with `M64`; never mix a u64 with a bare literal (numba turns uint64 + int64 into float64), write `ONE` or
@@ -14,29 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
-
-__all__ = [
-    "M64",
-    "ONE",
-    "U64",
-    "ZERO",
-    "copy16",
-    "ctz",
-    "doubtful64",
-    "equal4",
-    "fold_ascii64",
-    "fold_words64",
-    "i64",
-    "inline",
-    "load64",
-    "lowering64",
-    "nonzero64",
-    "popcount",
-    "prefetch",
-    "printable64",
-    "u64",
-    "wide64",
-]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -123,7 +100,7 @@ def equal4(words: Sequence[int], i: int, x: int) -> int:
 
 
 # Characters in UTF-8: ranges of the first byte, the second, the third.  All that are not among the doubtful ones never
-# make a text hard to fold (`hard.py`); the tests derive it from the tables.
+# make a text hard to fold (`analyze.find_hard`); the tests derive it from the tables.
 Rule = tuple[tuple[int, int], ...]
 DOUBTFUL: tuple[Rule, ...] = (
     ((0xC2, 0xC2),),  # ½
@@ -168,6 +145,37 @@ def _matches(buffer: Sequence[int], i: int, rule: Rule) -> bool:
 def copy16(src: Sequence[int], i: int, out: Any, o: int) -> None:
     """Copy 16 bytes."""
     out[o : o + 16] = src[i : i + 16]
+
+
+# SHA-256 (FIPS 180-4): the first 32 bits of the fractions of the square roots of the first eight primes, and of the
+# cube roots of the first 64.
+_PRIMES = [n for n in range(2, 312) if all(n % k for k in range(2, n))]
+SHA256_START = tuple(int(p**0.5 % 1 * 2**32) for p in _PRIMES[:8])
+SHA256_ROUNDS = tuple(int(p ** (1 / 3) % 1 * 2**32) for p in _PRIMES)
+
+
+def sha256_block8(state: Any, buffer: Sequence[int], i: int, stride: int) -> None:
+    """A block of SHA-256 for eight messages side by side, of 64 bytes from i, i + stride, …; state is (8, 8)."""
+    for lane in range(8):
+        at = i + lane * stride
+        w = [int.from_bytes(bytes(buffer[at + 4 * t : at + 4 * t + 4]), "big") for t in range(16)]
+        for t in range(16, 64):
+            s0 = _rotated(w[t - 15], 7) ^ _rotated(w[t - 15], 18) ^ w[t - 15] >> 3
+            s1 = _rotated(w[t - 2], 17) ^ _rotated(w[t - 2], 19) ^ w[t - 2] >> 10
+            w.append((s1 + w[t - 7] + s0 + w[t - 16]) & 0xFFFF_FFFF)
+        a, b, c, d, e, f, g, h = (state[8 * k + lane] for k in range(8))
+        for t in range(64):
+            s1 = _rotated(e, 6) ^ _rotated(e, 11) ^ _rotated(e, 25)
+            one = h + s1 + (e & f ^ ~e & g) + SHA256_ROUNDS[t] + w[t]
+            s0 = _rotated(a, 2) ^ _rotated(a, 13) ^ _rotated(a, 22)
+            two = s0 + (a & b ^ a & c ^ b & c)
+            a, b, c, d, e, f, g, h = (one + two) & 0xFFFF_FFFF, a, b, c, (d + one) & 0xFFFF_FFFF, e, f, g
+        for k, x in enumerate((a, b, c, d, e, f, g, h)):
+            state[8 * k + lane] = (state[8 * k + lane] + x) & 0xFFFF_FFFF
+
+
+def _rotated(x: int, n: int) -> int:
+    return (x >> n | x << (32 - n)) & 0xFFFF_FFFF
 
 
 _FOLD_WORDS = bytes(ord(chr(c).lower()) if c < 128 and (chr(c).isalnum() or c == 95) else 0 for c in range(256))

@@ -7,7 +7,7 @@ once in a document, however many features of the document fall into it and howev
 from __future__ import annotations
 
 from bunrui.kernel.analyze import Documents, Recipe, Scratch, items_of, units_of
-from bunrui.kernel.buckets import HASHES, hash_columns
+from bunrui.kernel.ngrams import HASHES, hash_columns
 from bunrui.kernel.primitives import ONE, U64, i64, prefetch, u64
 from bunrui.kernel.signature import F64s, I64s, U8s, U32s, kernel
 
@@ -46,8 +46,7 @@ def count_buckets(
         while unit < n_units:
             n_items, _, unit = items_of(docs, d, recipe, scratch, unit, n_units)
             hash_columns(scratch.units.text, scratch.items, i64(n_items), HASHES)
-            k = u64(0)
-            while k < n_items:
+            for k in range(n_items):
                 later = u64(ids[min(k + AHEAD, n_items - ONE)]) >> right
                 prefetch(seen, later)
                 prefetch(counts, later)
@@ -57,7 +56,6 @@ def count_buckets(
                 seen[b] = stamp
                 if h < n_marks:
                     marks[h >> THREE] |= ONE << (h & SEVEN)
-                k = k + ONE
 
 
 @kernel
@@ -89,8 +87,7 @@ def sum_buckets(
         while unit < n_units:
             n_items, _, unit = items_of(docs, d, recipe, scratch, unit, n_units)
             hash_columns(scratch.units.text, scratch.items, i64(n_items), HASHES)
-            k = u64(0)
-            while k < n_items:
+            for k in range(n_items):
                 later = u64(ids[min(k + AHEAD, n_items - ONE)]) >> right
                 prefetch(seen, later)
                 prefetch(weights, later)
@@ -100,6 +97,5 @@ def sum_buckets(
                 seen[b] = stamp
                 total += weights[b] * is_new
                 n += is_new
-                k = k + ONE
         sums[d - lo] = total
         lengths[d - lo] = n

@@ -4,7 +4,7 @@ A bucket is eight words, a line:
 
     low 0   low 1   low 2   high 0   high 1   high 2   places 0 and 1   place 2, and whether to go on
 
-three keys (see hashing.py), their places of 32 bits, and whether a feature that belongs here stands in the next bucket.
+three keys (see ngrams.py), their places of 32 bits, and whether a feature that belongs here stands in the next bucket.
 All keys are compared at once, without a branch.  Where half of the keys are taken, one lookup of twenty goes on to the
 next bucket.  A table has any number of buckets: a hash is multiplied by it, and shifted.
 
@@ -22,9 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bunrui.kernel.hashing import BYTE, K1, S3, S32, equal_bytes
 from bunrui.kernel.library import run
-from bunrui.kernel.ngrams import TWO, Items
+from bunrui.kernel.ngrams import BYTE, K1, S3, S32, TWO, Items, equal_bytes
 from bunrui.kernel.primitives import M64, ONE, U64, ZERO, ctz, equal4, i64, inline, prefetch, u64
 from bunrui.kernel.signature import U8s, U32s, U64s, kernel, record
 from bunrui.kernel.slices import each_slice, stretches
@@ -122,8 +121,7 @@ def find_rows(index: Index, items: Items, n_items: int, text: Sequence[int], fou
     rows = found.rows
     longs = found.longs
     n_long = u64(0)
-    k = u64(0)
-    while k < n_items:
+    for k in range(n_items):
         prefetch(words, bucket_of(hashes[k + FAR], n) << S3)
         low = lows[k]
         high = highs[k]
@@ -136,7 +134,6 @@ def find_rows(index: Index, items: Items, n_items: int, text: Sequence[int], fou
         # Long texts are compared in a loop of their own: here they would double the time of all others.
         longs[n_long] = k
         n_long = n_long + u64(is_long(high))
-        k = k + ONE
     check_long(index, items, text, rows, longs, n_long)
 
 
@@ -147,13 +144,11 @@ def check_long(
     """Compare the text of items that have the key of a longer text; look for others with this key if it differs."""
     starts = index.starts
     last = n_long - ONE
-    i = u64(0)
-    while i < n_long:
+    for i in range(n_long):
         prefetch(starts, u64(rows[u64(longs[min(i + EIGHT, last)])]))
         prefetch(index.text, u64(starts[u64(rows[u64(longs[min(i + FOUR, last)])])]))
         k = u64(longs[i])
         row = u64(rows[k])
-        i = i + ONE
         if (row & THREE) != THREE and not is_text(index, row, items, k, text):
             rows[k] = find_long(index, items, k, text)
 
@@ -194,11 +189,9 @@ def is_there(row: int) -> int:
 
 def put_places(index: Index, found: Found, n_items: int, ids: MutableSequence[int]) -> None:
     """The places of all items, MISSING where the table lacks one."""
-    k = u64(0)
-    while k < n_items:
+    for k in range(n_items):
         row = u64(found.rows[k])
         ids[k] = place_at(index.places, row) if is_there(row) != ZERO else ID
-        k = k + ONE
 
 
 def put_known(index: Index, found: Found, n_items: int, ids: MutableSequence[int]) -> int:
@@ -206,13 +199,11 @@ def put_known(index: Index, found: Found, n_items: int, ids: MutableSequence[int
     places = index.places
     rows = found.rows
     n_known = u64(0)
-    k = u64(0)
-    while k < n_items:
+    for k in range(n_items):
         row = u64(rows[k])
         # Every place is written, and the next overwrites one that does not count: a branch would be mispredicted.
         ids[n_known] = place_at(places, row)
         n_known = n_known + is_there(row)
-        k = k + ONE
     return n_known
 
 
@@ -233,14 +224,11 @@ def put_new(
     while mask >> THREE > most:
         mask = mask >> ONE
     if is_first:
-        i = u64(0)
-        while i <= mask:
+        for i in range(mask + ONE):
             seen[i] = 0
-            i = i + ONE
     n_new = u64(0)
     n_known = u64(0)
-    k = u64(0)
-    while k < n_items:
+    for k in range(n_items):
         row = u64(rows[k])
         mine = row + ONE
         ids[n_new] = place_at(places, row)
@@ -253,7 +241,6 @@ def put_new(
         seen[i] = mine
         n_known = n_known + is_there(row)
         n_new = n_new + (u64(mark != mine) & is_there(row))
-        k = k + ONE
     return n_new, n_items - n_known
 
 
@@ -267,14 +254,12 @@ def put_stamped(index: Index, found: Found, n_items: int, ids: MutableSequence[i
     seen[last] = stamp
     n_new = u64(0)
     n_known = u64(0)
-    k = u64(0)
-    while k < n_items:
+    for k in range(n_items):
         row = u64(rows[k])
         ids[n_new] = place_at(places, row)
         n_known = n_known + is_there(row)
         n_new = n_new + (u64(seen[row] != stamp) & is_there(row))
         seen[row] = stamp
-        k = k + ONE
     return n_new, n_items - n_known
 
 
@@ -292,17 +277,14 @@ def fill_stretch(v: Vocabulary, places: U32s, index: Index, first: int, last: in
     n_slots = u64(len(slots)) >> TWO
     lo = bucket_of(u64(first) << shift, n)
     hi = bucket_of(u64(last) << shift, n) if u64(last) < n_slots else n
-    b = lo
-    while b < hi:
+    for b in range(lo, hi):
         s = b << S3
         words[s + THREE] = FREE
         words[s + FOUR] = FREE
         words[s + FIVE] = FREE
         words[s + SEVEN] = ZERO
-        b = b + ONE
     n_rest = i64(0)
-    at = u64(first)
-    while at < u64(last):
+    for at in range(u64(first), u64(last)):
         later = slots[(min(at + FAR, n_slots - ONE) << TWO) + TWO] & ID
         prefetch(places, later - ONE if later != ZERO else ZERO)
         s = at << TWO
@@ -313,7 +295,6 @@ def fill_stretch(v: Vocabulary, places: U32s, index: Index, first: int, last: in
             if b < lo or b >= hi or put(v, places, index, s, b, hi) == hi:
                 rest[n_rest] = at
                 n_rest += 1
-        at = at + ONE
     return n_rest
 
 

@@ -1,4 +1,7 @@
-"""Documents → rows of counts (the CSR form of a documents × features matrix), for transformers and trained heads."""
+"""Documents → rows of counts (the CSR form of a documents × features matrix), for transformers and trained heads.
+
+`multiply` has the product of rows and a dense table, cell by cell in the order of the rows, as SciPy adds them.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,12 @@ from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
 from bunrui.kernel.analyze import Documents, Recipe, Scratch, items_of, keys_of, units_of
-from bunrui.kernel.buckets import hash_columns
-from bunrui.kernel.ngrams import Items
-from bunrui.kernel.postings import block_items
-from bunrui.kernel.primitives import i64, u64
-from bunrui.kernel.signature import I32s, I64s, U32s, kernel, record
-from bunrui.kernel.vocabulary import FEATURES, MISSING, NARROW, Vocabulary, has_room, probe
+from bunrui.kernel.ngrams import Items, hash_columns
+from bunrui.kernel.primitives import ONE, U64, i64, prefetch, u64
+from bunrui.kernel.signature import F64s, I32s, I64s, Read, U32s, kernel, record
+from bunrui.kernel.vocabulary import FEATURES, MISSING, NARROW, Vocabulary, block_items, has_room, probe
+
+AHEAD = U64(8)
 
 DONE = 0
 GROW_TABLE = 1
@@ -135,21 +138,6 @@ def find_features(v: Vocabulary, ov: Vocabulary, grows: int, items: Items, ids: 
 
 
 @kernel
-def add_totals(
-    indices: I32s,
-    values: I64s,
-    ids: U32s,
-    doc_freq: I64s,
-    term_count: I64s,
-) -> None:
-    """Add cells to the totals of their features; feature f of the cells is ids[f] of the totals."""
-    for k in range(len(indices)):
-        f = i64(ids[indices[k]])
-        doc_freq[f] += 1
-        term_count[f] += values[k]
-
-
-@kernel
 def count_columns(indices: I32s, columns: I32s, ends: I64s) -> int:
     """ends[c]: cells in the columns before c; how many in all.  Negative columns are left out."""
     for k in range(len(indices)):
@@ -200,3 +188,27 @@ def sort_rows(rows: Csr, columns: I32s, ends: I64s, cells: Csr, out: Csr) -> Non
             out_values[at] = cell_values[p]
             out_starts[row + 1] = at + 1
             p += 1
+
+
+@kernel
+def multiply(
+    starts: Read[I64s],
+    columns: Read[I32s],
+    values: Read[F64s],
+    table: Read[F64s],
+    n_columns: int,
+    lo: int,
+    hi: int,
+    out: F64s,
+) -> None:
+    """Add the product of the rows lo … hi - 1 with `table`, (…, n_columns), to `out`, (rows, n_columns)."""
+    width = u64(n_columns)
+    for row in range(lo, hi):
+        at = u64(row) * width
+        end = u64(starts[row + 1])
+        for k in range(u64(starts[row]), end):
+            prefetch(table, u64(columns[min(k + AHEAD, end - ONE)]) * width)
+            x = values[k]
+            first = u64(i64(columns[k])) * width
+            for c in range(width):
+                out[at + c] += x * table[first + c]

@@ -60,6 +60,15 @@ class Linear(NamedTuple):
 
 
 @record
+class Weights(NamedTuple):
+    """A model with all its weights: the features that it knows, the weights by their place, and the rest of a score."""
+
+    known: Index
+    table: Table
+    linear: Linear
+
+
+@record
 class Sums(NamedTuple):
     """Accumulators of one document, and the document in which a feature was last seen."""
 
@@ -76,25 +85,39 @@ def score_documents(
     recipe: Recipe,
     scratch: Scratch,
     v: Vocabulary,
-    index: Index,
-    table: Table,
-    linear: Linear,
+    weights: Weights,
     sums: Sums,
     found: Found,
     out: F64s,
 ) -> None:
     """Score the documents lo … hi - 1 into `out` (classes by document)."""
-    n_classes = len(linear.bias)
+    n_classes = len(weights.linear.bias)
     for d in range(lo, hi):
-        clear(sums)
-        n_units = units_of(docs, d, recipe, scratch)
-        unit = u64(0)
-        while unit < n_units:
-            begin = unit
-            n_items, first, unit, _ = keys_of(docs, d, recipe, scratch, begin, n_units, v)
-            most = most_items(n_items, begin, unit, n_units)
-            read_items(docs, first, scratch, n_items, most, begin == ZERO, index, table, linear, sums, found)
-        finish(linear, sums, out, (d - lo) * n_classes)
+        score_document(docs, d, recipe, scratch, v, weights, sums, found, out, (d - lo) * n_classes)
+
+
+def score_document(
+    docs: Documents,
+    d: int,
+    recipe: Recipe,
+    scratch: Scratch,
+    v: Vocabulary,
+    weights: Weights,
+    sums: Sums,
+    found: Found,
+    out: MutableSequence[float],
+    at: int,
+) -> None:
+    """Score one document into `out[at:]`."""
+    clear(sums)
+    n_units = units_of(docs, d, recipe, scratch)
+    unit = u64(0)
+    while unit < n_units:
+        begin = unit
+        n_items, first, unit, _ = keys_of(docs, d, recipe, scratch, begin, n_units, v)
+        most = most_items(n_items, begin, unit, n_units)
+        read_items(docs, first, scratch, n_items, most, begin == ZERO, weights, sums, found)
+    finish(weights.linear, sums, out, at)
 
 
 @inline
@@ -110,32 +133,23 @@ def read_items(
     n_items: int,
     most: int,
     is_first: bool,
-    index: Index,
-    table: Table,
-    linear: Linear,
+    weights: Weights,
     sums: Sums,
     found: Found,
 ) -> None:
     """Add the weights of a block of items, whose keys are known, as often as `docs.counts` says from `first` on."""
     items = scratch.items
-    if len(docs.counts) > 0 and linear.reading[PRESENCE] == 0:
-        find_rows(index, items, n_items, scratch.units.text, found)
-        put_places(index, found, n_items, items.ids)
-        add_counted(items, n_items, docs.counts, first, table, sums)
+    if len(docs.counts) > 0 and weights.linear.reading[PRESENCE] == 0:
+        find_rows(weights.known, items, n_items, scratch.units.text, found)
+        put_places(weights.known, found, n_items, items.ids)
+        add_counted(items, n_items, docs.counts, first, weights.table, sums)
     else:
-        n_known = known_items(scratch, n_items, most, is_first, index, linear, sums, found)
-        add_known(items.ids, n_known, table, sums)
+        n_known = known_items(scratch, n_items, most, is_first, weights, sums, found)
+        add_known(items.ids, n_known, weights.table, sums)
 
 
 def known_items(
-    scratch: Scratch,
-    n_items: int,
-    most: int,
-    is_first: bool,
-    index: Index,
-    linear: Linear,
-    sums: Sums,
-    found: Found,
+    scratch: Scratch, n_items: int, most: int, is_first: bool, weights: Weights, sums: Sums, found: Found
 ) -> int:
     """Put the places of the items that count to the front of `scratch.items.ids`; how many.
 
@@ -143,8 +157,9 @@ def known_items(
     were never learned, go to `sums.rest`.
     """
     items = scratch.items
+    index = weights.known
     find_rows(index, items, n_items, scratch.units.text, found)
-    if linear.reading[PRESENCE] != 0:
+    if weights.linear.reading[PRESENCE] != 0:
         n_known, n_missing = put_new(index, found, n_items, items.ids, most, is_first)
     else:
         n_known = put_known(index, found, n_items, items.ids)
@@ -165,14 +180,7 @@ def clear(sums: Sums) -> None:
 
 
 def accumulate(
-    items: Items,
-    n_items: int,
-    counts: Sequence[int],
-    first: int,
-    table: Table,
-    linear: Linear,
-    sums: Sums,
-    stamp: int,
+    items: Items, n_items: int, counts: Sequence[int], first: int, table: Table, linear: Linear, sums: Sums, stamp: int
 ) -> None:
     """Add the weights of the items, whose ids are known; `counts[first + k]` times where `counts` is not empty."""
     if len(counts) > 0 and linear.reading[PRESENCE] == 0:
@@ -200,10 +208,8 @@ def add_shared(ids: Sequence[int], n_ids: int, table: Table, sums: Sums) -> None
     all_shared = table.shared
     if len(all_shared) > 0:
         shared = sums.rest[0]
-        k = u64(0)
-        while k < n_ids:
+        for k in range(n_ids):
             shared += all_shared[u64(ids[k])]
-            k = k + ONE
         sums.rest[0] = shared
 
 
@@ -219,12 +225,10 @@ def keep_known(items: Items, n_items: int, table: Table, linear: Linear, sums: S
     n_features = u64(len(lengths))
     n_known = u64(0)
     n_unknown = u64(0)
-    k = u64(0)
-    while k < n_items:
+    for k in range(n_items):
         later = u64(ids[min(k + FAR, n_items - ONE)])
         prefetch(lengths, later if later < n_features else ZERO)
         f = u64(ids[k])
-        k = k + ONE
         if f >= n_features or lengths[f] == 0:
             n_unknown = n_unknown + ONE
             continue
@@ -256,13 +260,11 @@ def add_columns(ids: Sequence[int], n_ids: int, table: Table, sums: Sums) -> Non
         s = sums.rest[0]
         a = into[0]
         b = into[d]
-        k = u64(0)
-        while k < n_ids:
+        for k in range(n_ids):
             f = u64(ids[k])
             s += shared[f]
             a += weights[f * n_classes]
             b += weights[f * n_classes + d]
-            k = k + ONE
         sums.rest[0] = s
         into[0] = a
         into[d] = b
@@ -272,12 +274,10 @@ def add_columns(ids: Sequence[int], n_ids: int, table: Table, sums: Sums) -> Non
         d = c + ONE if c + ONE < n_classes else c
         a = into[c]
         b = into[d]
-        k = u64(0)
-        while k < n_ids:
+        for k in range(n_ids):
             row = u64(ids[k]) * n_classes
             a += weights[row + c]
             b += weights[row + d]
-            k = k + ONE
         into[c] = a
         into[d] = b
         c = c + TWO
@@ -286,28 +286,22 @@ def add_columns(ids: Sequence[int], n_ids: int, table: Table, sums: Sums) -> Non
 def add_rows(ids: Sequence[int], n_ids: int, weights: Sequence[float], into: MutableSequence[float]) -> None:
     """Add whole rows, one after the other."""
     n_classes = u64(len(into))
-    k = u64(0)
-    while k < n_ids:
+    for k in range(n_ids):
         prefetch(weights, u64(ids[min(k + NEAR, n_ids - ONE)]) * n_classes)
         row = u64(ids[k]) * n_classes
-        c = u64(0)
-        while c < n_classes:
+        for c in range(n_classes):
             into[c] += weights[row + c]
-            c = c + ONE
-        k = k + ONE
 
 
 def add_lists(ids: Sequence[int], n_ids: int, table: Table, into: MutableSequence[float]) -> None:
     """Add lists, some of them whole rows."""
     starts = table.starts
     weights = table.weights
-    k = u64(0)
-    while k < n_ids:
+    for k in range(n_ids):
         # Lists lie anywhere: ask for the start of a later one, and for the weights of one before it.
         prefetch(starts, u64(ids[min(k + FAR, n_ids - ONE)]))
         prefetch(weights, u64(starts[u64(ids[min(k + NEAR, n_ids - ONE)])]))
         add_row(table, u64(ids[k]), 1.0, into)
-        k = k + ONE
 
 
 @inline
@@ -318,25 +312,20 @@ def add_row(table: Table, f: int, x: float, into: MutableSequence[float]) -> Non
     j = u64(table.starts[f]) if len(table.starts) > 0 else f * n_classes
     end = j + u64(table.lengths[f])
     if end - j == n_classes:
-        c = u64(0)
-        while c < n_classes:
+        for c in range(n_classes):
             into[c] += x * weights[j + c]
-            c = c + ONE
     else:
         classes = table.classes
-        while j < end:
-            into[u64(classes[j])] += x * weights[j]
-            j = j + ONE
+        for k in range(j, end):
+            into[u64(classes[k])] += x * weights[k]
 
 
 def add_counted(items: Items, n_items: int, counts: Sequence[int], first: int, table: Table, sums: Sums) -> None:
     """Add the weights of item k `counts[first + k]` times."""
     n_features = u64(len(table.lengths))
-    k = u64(0)
-    while k < n_items:
+    for k in range(n_items):
         f = u64(items.ids[k])
         x = float(counts[first + i64(k)])
-        k = k + ONE
         if f >= n_features or table.lengths[f] == 0:
             sums.rest[2] += x
             continue
@@ -402,14 +391,7 @@ def identify(
 
 @kernel
 def gather(
-    p: Postings,
-    features: U32s,
-    by_docs: int,
-    starts: I64s,
-    lengths: I32s,
-    classes: I32s,
-    counts: I64s,
-    totals: I64s,
+    p: Postings, features: U32s, by_docs: int, starts: I64s, lengths: I32s, classes: I32s, counts: I64s, totals: I64s
 ) -> None:
     """The cells of some features, one list after the other; occurrences, or documents where `by_docs`."""
     at = i64(0)
@@ -428,14 +410,7 @@ def gather(
 
 @kernel
 def score_items(
-    docs: Documents,
-    d: int,
-    items: Items,
-    n_items: int,
-    table: Table,
-    linear: Linear,
-    sums: Sums,
-    out: F64s,
+    docs: Documents, d: int, items: Items, n_items: int, table: Table, linear: Linear, sums: Sums, out: F64s
 ) -> None:
     """Score one document whose items have places in `table` as ids."""
     clear(sums)
@@ -479,3 +454,97 @@ def lay_out(features: U32s, gathered: Table, n_classes: int, table: Table, at: i
                     table.classes[place] = c
         at += n_classes if full else n
     return at
+
+
+# Long lists: a weight is a function of the feature and its count
+#
+# A common word stands in a hundred thousand classes, but with few different counts: weights are made for each count
+# from 1 up, and the lists are read where they lie.  The sums have the order, and the bits, of those above.
+
+
+@kernel
+def count_pairs(
+    p: Postings, features: U32s, by_docs: int, most: int, n_cells: I64s, n_features: I64s, others: U32s
+) -> int:
+    """How many cells of class c have the count n[f, c] where the feature has n[f], (classes, most, most).
+
+    n_features has the features by n[f], (most).  Features whose n[f] is `most` or more go into `others`; how many.
+    """
+    totals = p.doc_total if by_docs != 0 else p.term_total
+    cells = p.docs if by_docs != 0 else p.terms
+    classes = p.classes
+    n_others = 0
+    for k in range(len(features)):
+        f = i64(features[k])
+        total = i64(totals[f])
+        if total >= most:
+            others[n_others] = features[k]
+            n_others += 1
+            continue
+        n_features[total] += 1
+        a = i64(p.starts[f])
+        for j in range(a, a + i64(p.lengths[f])):
+            n_cells[(i64(classes[j]) * most + total) * most + i64(cells[j])] += 1
+    return n_others
+
+
+@kernel
+def score_by_count(
+    docs: Documents,
+    d: int,
+    items: Items,
+    n_items: int,
+    p: Postings,
+    features: U32s,
+    by_docs: int,
+    table: Table,
+    linear: Linear,
+    sums: Sums,
+    out: F64s,
+) -> int:
+    """Score one document whose items have places in `features` as ids; 0 if a count is larger than expected, else 1.
+
+    `table.weights` has the weight of count n of the feature at place k at table.starts[k] + n - 1, for n up to
+    table.lengths[k].
+    """
+    clear(sums)
+    if len(docs.counts) > 0 and linear.reading[PRESENCE] == 0:
+        first = i64(docs.lists[d])
+        for k in range(i64(n_items)):
+            place = i64(items.ids[k])
+            x = float(docs.counts[first + k])
+            if place >= len(table.lengths) or table.lengths[place] == 0:
+                sums.rest[2] += x
+                continue
+            sums.rest[1] += x
+            if len(table.shared) > 0:
+                sums.rest[0] += x * table.shared[place]
+            if not add_counts(p, i64(features[place]), by_docs, table, place, x, sums.weights):
+                return 0
+    else:
+        n_known = keep_known(items, u64(n_items), table, linear, sums, 1)
+        add_shared(items.ids, n_known, table, sums)
+        for k in range(i64(n_known)):
+            place = i64(items.ids[k])
+            if not add_counts(p, i64(features[place]), by_docs, table, place, 1.0, sums.weights):
+                return 0
+    finish(linear, sums, out, 0)
+    return 1
+
+
+def add_counts(
+    p: Postings, f: int, by_docs: int, table: Table, place: int, x: float, into: MutableSequence[float]
+) -> bool:
+    """Add the weights of one feature `x` times; False if one is missing."""
+    cells = p.docs if by_docs != 0 else p.terms
+    classes = p.classes
+    weights = table.weights
+    at = u64(table.starts[place])
+    most = u64(table.lengths[place])
+    start = u64(p.starts[f])
+    for a in range(start, start + u64(p.lengths[f])):
+        n = u64(cells[a]) - ONE
+        if n >= most:
+            return False
+        into[u64(classes[a])] += x * weights[at + n]
+    return True

@@ -34,7 +34,7 @@ __all__ = [
     "U64s",
     "Unsigned",
     "kernel",
-    "pack",
+    "packer",
     "record",
     "signature_of",
 ]
@@ -43,6 +43,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 READ = "read"
+
+_HEAD = object.__basicsize__
+_word_at = ctypes.c_size_t.from_address
 
 U8s = Annotated[Any, np.dtype(np.uint8)]
 U32s = Annotated[Any, np.dtype(np.uint32)]
@@ -120,23 +123,29 @@ def _number(hint: Any) -> str:
     return codes[hint]
 
 
-def pack(arguments: tuple[Argument, ...], values: Any) -> bytes:
-    """The words of arguments, every array checked."""
-    words: list[Any] = []
-    for argument, value in zip(arguments, values, strict=True):
-        if argument.dtype is not None:
-            words.append(_address(argument, value))
-            words.append(value.size)
-        elif argument.record is not None:
-            words.append(_block(argument, value))
-        else:
-            words.append(value)
-    return _layout(arguments).pack(*words)
+def packer(arguments: tuple[Argument, ...]) -> Callable[[Any], bytes]:
+    """A function that gives the words of values, every array checked."""
+    codes = "".join(argument.code for argument in arguments)
+    join = struct.Struct("=" + codes.replace("P", "Q")).pack
+
+    def pack(values: Any) -> bytes:
+        words: list[Any] = []
+        for argument, value in zip(arguments, values, strict=True):
+            if argument.dtype is not None:
+                words.append(_address(argument, value))
+                words.append(value.size)
+            elif argument.record is not None:
+                words.append(_block(argument, value))
+            else:
+                words.append(value)
+        return join(*words)
+
+    return pack
 
 
 @cache
-def _layout(arguments: tuple[Argument, ...]) -> struct.Struct:
-    return struct.Struct("=" + "".join(argument.code for argument in arguments).replace("P", "Q"))
+def _packer_of(fields: type) -> Callable[[Any], bytes]:
+    return packer(fields_of(fields))
 
 
 def _address(argument: Argument, array: Any) -> int:
@@ -146,7 +155,9 @@ def _address(argument: Argument, array: Any) -> int:
             f"{argument.name} should be a contiguous array of {argument.dtype} of one dimension"
             f"{' that can be written' if argument.writes else ''}, not {array.dtype} of shape {array.shape}"
         )
-    return int(array.ctypes.data)
+    # In NumPy's binary interface the address of the data comes first in an array.  To read it takes .1 µs; to ask for
+    # array.ctypes.data takes 1 µs, 80 times for each document that is learned alone.
+    return _word_at(id(array) + _HEAD).value
 
 
 def _block(argument: Argument, value: Any) -> int:
@@ -155,7 +166,7 @@ def _block(argument: Argument, value: Any) -> int:
         raise TypeError(f"{argument.name} should be {argument.record}, not {type(value)}")
     known = value.__dict__.get("block")
     if known is None:
-        words = ctypes.create_string_buffer(pack(fields_of(argument.record), value))
+        words = ctypes.create_string_buffer(_packer_of(argument.record)(value))
         # Two threads may pack the same record: both use the words of the first, which the record keeps.
         known = value.__dict__.setdefault("block", (ctypes.addressof(words), words))
     return int(known[0])

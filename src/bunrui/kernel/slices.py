@@ -1,4 +1,4 @@
-"""Work in slices, on the threads of this machine."""
+"""Work in slices, on the threads of this machine; `Mutex`: a lock that is new in a forked child."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakSet
 
 import numpy as np
 
@@ -15,8 +16,6 @@ from bunrui.errors import OptionError
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
-
-__all__ = ["cut", "each_slice", "n_threads", "stretches"]
 
 T = TypeVar("T")
 
@@ -92,7 +91,8 @@ def n_threads() -> int:
 def cut(sizes: Any) -> list[int]:
     """Where to cut a list into parts of about the same number of bytes."""
     total = int(sizes.sum())
-    parts = min(n_threads(), max(1, total // _WORTH_A_THREAD))
+    parts = total // _WORTH_A_THREAD
+    parts = min(n_threads(), parts) if parts > 1 else 1
     if parts == 1:
         return [0, len(sizes)]
     cuts = np.searchsorted(np.cumsum(sizes), np.arange(1, parts) * (total / parts))
@@ -107,5 +107,40 @@ def stretches(n: int, least: int | None = None) -> list[int]:
     >>> stretches(10, 20)
     [0, 10]
     """
-    parts = max(1, min(n_threads(), n // (least or FEATURES)))
+    parts = n // (least or FEATURES)
+    parts = min(n_threads(), parts) if parts > 1 else 1
     return [n * k // parts for k in range(parts + 1)]
+
+
+class Mutex:
+    """Held by one thread at a time, which may take it again; in a forked child, where that thread is not, by nobody.
+
+    >>> mutex = Mutex()
+    >>> with mutex, mutex:
+    ...     pass
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        _mutexes.add(self)
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+_mutexes: WeakSet[Mutex] = WeakSet()
+
+
+def _after_fork() -> None:
+    for mutex in _mutexes:
+        if mutex._lock.acquire(blocking=False):  # free, or held by the thread that forked
+            mutex._lock.release()
+        else:
+            mutex._lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

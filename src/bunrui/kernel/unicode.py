@@ -70,7 +70,7 @@ class NfkcTable(NamedTuple):
 
 @record
 class LowerTable(NamedTuple):
-    """`str.lower`, for the words of `words.py` and for `normal.py`."""
+    """`str.lower`, for the words of `fold.py` and for `normal.py`."""
 
     codes: U32s  # (N_CODES,)
     expansions: U32s

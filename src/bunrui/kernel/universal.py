@@ -12,6 +12,7 @@ from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
 from bunrui.kernel import unicode
+from bunrui.kernel.fold import put
 from bunrui.kernel.ngrams import Items, Units, put_items
 from bunrui.kernel.primitives import (
     M64,
@@ -29,7 +30,6 @@ from bunrui.kernel.primitives import (
 )
 from bunrui.kernel.signature import I32s, I64s, U8s, U32s, record
 from bunrui.kernel.vocabulary import MISSING, NARROW, Vocabulary, probe
-from bunrui.kernel.words import put
 
 SPACE = unicode.SPACE
 WORD = unicode.WORD

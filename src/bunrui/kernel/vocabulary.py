@@ -13,10 +13,9 @@ from __future__ import annotations
 from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
-from bunrui.kernel.hashing import BYTE, S16, equal_bytes, hash_key
-from bunrui.kernel.ngrams import TWO, Items
+from bunrui.kernel.ngrams import BYTE, S16, TWO, Items, equal_bytes, hash_key, put_items
 from bunrui.kernel.primitives import M64, ONE, U64, ZERO, copy16, ctz, i64, inline, prefetch, u64
-from bunrui.kernel.signature import I64s, U8s, U64s, Unsigned, kernel, record
+from bunrui.kernel.signature import I64s, U8s, U32s, U64s, Unsigned, kernel, record
 
 AHEAD = U64(32)
 THREE = U64(3)
@@ -25,6 +24,8 @@ ID = U64(0xFFFF_FFFF)
 MISSING = 0xFFFF_FFFF
 SLOT = 4
 S63 = U64(63)
+S64 = U64(64)
+BLOCK = 512  # features that are looked up at a time
 
 # Places in `Vocabulary.size`
 FEATURES = 0
@@ -102,15 +103,13 @@ def probe(v: Vocabulary, items: Items, n_items: Unsigned, text: U8s, grows: int)
     highs = items.high
     ids = items.ids
     shift = v.size[SHIFT]
-    k = u64(0)
-    while k < n_items:
+    for k in range(n_items):
         prefetch(slots, (hashes[k + AHEAD] >> shift) << TWO)
         s = find(v, items, k, text, slots, lows[k], highs[k], (hashes[k] >> shift) << TWO)
         entry = slots[s + TWO]
         if entry == ZERO and grows != 0:
             entry = add(v, s, items, k, text)
         ids[k] = (entry - ONE) & ID
-        k = k + ONE
 
 
 def same_text(v: Vocabulary, f: int, items: Items, k: int, text: Sequence[int]) -> bool:
@@ -175,3 +174,71 @@ def move_slots(old: U64s, v: Vocabulary) -> None:
             v.slots[s + TWO] = entry
             v.slots[s + THREE] = old[o + THREE]
         o = o + FOUR
+
+
+# Features that have ids and texts already → the slots in which they are found
+
+
+def block_items(ov: Vocabulary, first: int, last: int, items: Items, narrow: int) -> int:
+    """Items for the features of a vocabulary from `first` on, up to `last` or a block; how many."""
+    n = min(last - first, BLOCK)
+    for k in range(n):
+        start = ov.starts[first + k]
+        items.starts[k] = start
+        items.lengths[k] = ov.starts[first + k + 1] - start
+    put_items(ov.text, items, u64(n), narrow)
+    return n
+
+
+def rotate(items: Items, n: int, skip: int) -> None:
+    """Turn hashes to the left: features of some partitions alike in their high bits are told apart by the next."""
+    if skip != ZERO:
+        back = S64 - skip
+        for k in range(n):
+            h = items.hashes[k]
+            items.hashes[k] = ((h << skip) & M64) | (h >> back)
+
+
+@kernel
+def put_hashes(v: Vocabulary, first: int, last: int, items: Items) -> None:
+    """Set the hashes of the features first … last - 1."""
+    while first < last:
+        n = block_items(v, first, last, items, v.size[NARROW])
+        for k in range(n):
+            v.hashes[first + k] = items.hashes[k]
+        first += n
+
+
+@kernel
+def put_slots(v: Vocabulary, order: U32s, is_ordered: int, first: int, last: int, skip: Unsigned, items: Items) -> bool:
+    """Put the features order[first] … order[last - 1] into the slots; False if one is there already.
+
+    Where not `is_ordered`, the features first … last - 1 themselves.
+    """
+    slots = v.slots
+    lows = items.low
+    highs = items.high
+    hashes = items.hashes
+    shift = v.size[SHIFT]
+    region = v.size[REGION] + ONE
+    while first < last:
+        n = min(last - first, BLOCK)
+        for k in range(n):
+            f = i64(order[first + k]) if is_ordered != 0 else first + k
+            start = v.starts[f]
+            items.starts[k] = start
+            items.lengths[k] = v.starts[f + 1] - start
+        put_items(v.text, items, u64(n), v.size[NARROW])
+        rotate(items, n, skip)
+        for j in range(u64(n)):
+            prefetch(slots, (hashes[min(j + AHEAD, u64(n) - ONE)] >> shift) << TWO)
+            s = find(v, items, j, v.text, slots, lows[j], highs[j], (hashes[j] >> shift) << TWO)
+            if slots[s + TWO] != ZERO:
+                return False
+            slots[s] = lows[j]
+            slots[s + ONE] = highs[j]
+            f = i64(order[first + i64(j)]) if is_ordered != 0 else first + i64(j)
+            slots[s + TWO] = u64(f) + ONE
+            v.loads[s // region] += 1
+        first += n
+    return True

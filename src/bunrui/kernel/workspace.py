@@ -11,12 +11,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bunrui.errors import DataError
-from bunrui.kernel import analyze, buckets, ngrams, slices, vocabulary
+from bunrui.kernel import analyze, ngrams, slices, vocabulary
 from bunrui.kernel.library import run
-from bunrui.kernel.mutex import Mutex
 from bunrui.kernel.primitives import M64
+from bunrui.kernel.slices import Mutex
 from bunrui.kernel.unicode import NfkcTable
 from bunrui.kernel.universal import Characters
 from bunrui.kernel.vocabulary import BYTES, FEATURES, FULLEST, NARROW, REGION, SHIFT, SLOT, Vocabulary
@@ -167,6 +168,55 @@ def with_slots(v: Vocabulary, bits: int, regions: int) -> Vocabulary:
     return grown
 
 
+def restored(text: Any, sizes: npt.NDArray[np.int64]) -> Vocabulary:
+    """The vocabulary of features that stand one after the other in `text` (uint8, padded by 64 bytes).
+
+    Raises
+    ------
+    DataError
+        If a feature is there twice.
+    """
+    n = len(sizes)
+    v = new_vocabulary(n, 0, regions_for(bits_for(n)))._replace(text=text)
+    np.cumsum(sizes, out=v.starts[1 : n + 1])
+    v.size[FEATURES], v.size[BYTES] = n, v.starts[n]
+    slices.each_slice(lambda lo, hi: run(vocabulary.put_hashes, v, lo, hi, scratch_for(0).items), slices.stretches(n))
+    if not has_even(v, v.hashes[:n]):
+        v.size[REGION] = len(v.slots) - 1
+        v = v._replace(loads=np.zeros(1, np.int64))
+    fill_slots(v, 0)
+    return v
+
+
+def fill_slots(v: Vocabulary, first: int, skip: int = 0) -> None:
+    """Put the features from `first` on, which have ids, texts and hashes, into the slots, some regions on each thread.
+
+    Raises
+    ------
+    DataError
+        If one of them is there already.
+    """
+    n, regions = int(v.size[FEATURES]), len(v.loads)
+    order = np.arange(first, n, dtype=np.uint32)
+    bounds = [0, n - first]
+    if regions > 1 and n - first >= slices.FEATURES:
+        numbers = regions_of(v.hashes[first:n], regions)
+        if (numbers[1:] < numbers[:-1]).any():
+            by_region = np.argsort(numbers, kind="stable")
+            order, numbers = order[by_region], numbers[by_region]
+        cuts = slices.stretches(regions, max(1, regions * slices.FEATURES // (n - first)))
+        bounds = np.searchsorted(numbers, np.arange(regions + 1))[cuts].tolist()
+
+    def fill_some(lo: int, hi: int) -> bool:
+        return bool(run(vocabulary.put_slots, v, order, 1, lo, hi, skip, scratch_for(0).items))
+
+    try:
+        if not all(slices.each_slice(fill_some, bounds)):
+            raise DataError("a feature is there twice")
+    finally:
+        v.size[FULLEST] = v.loads.max()
+
+
 def too_much_text() -> DataError:
     """What to say where places of texts would need more than 32 bits."""
     return DataError("the features take more than 4 GiB of text: use shorter n-grams, or several classifiers")
@@ -215,7 +265,7 @@ def new_scratch(longest: int) -> analyze.Scratch:
     return analyze.Scratch(
         codes=np.empty(longest + 64, np.uint32),
         units=ngrams.Units(
-            text=np.empty(5 * (longest + 64) + 256 + buckets.NAME * ITEMS + buckets.PADDING, np.uint8),
+            text=np.empty(5 * (longest + 64) + 256 + ngrams.NAME * ITEMS + ngrams.PADDING, np.uint8),
             borders=np.empty(2 * units + 8, np.uint32),
             orders=np.empty(units, np.uint8),
         ),

@@ -5,9 +5,9 @@
     scorer.py     the linear scorer that every formula becomes; view.py has the counts that it reads
     linear.py     scores from a scorer; loo.py leaves every document out in turn
     trained.py    trains the other models, and answers; a file for each trainer (heads.py, …)
-    explain.py    what each word of a text adds to a score; keywords.py, the words that speak for a label
+    explain.py    what each word of a text adds to a score; the words that speak for a label
 
-Formulas on matrices and on columns of tables (gaussian.py, categorical.py, table.py, …) serve the estimators, too.
+Formulas on matrices and on columns of tables (table.py, likelihoods.py, …) serve the estimators, too.
 """
 
 from __future__ import annotations

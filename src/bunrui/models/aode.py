@@ -37,28 +37,12 @@ import numpy.typing as npt
 from bunrui.classcounts import ClassCounts, ValueCounts, check_pairs, encode_labels, encode_values
 from bunrui.errors import DataError
 from bunrui.kernel.aode import PairScratch, PairTable, RowValues, count_pairs, score_rows, weigh_pairs
+from bunrui.kernel.arithmetic import log
 from bunrui.kernel.library import run
-from bunrui.kernel.logs import log
 from bunrui.models.mdl import cut_columns
-from bunrui.models.model import Parts as RowParts
+from bunrui.models.model import Parts
 from bunrui.models.scorer import check_rows, prior_shares
-from bunrui.sparse import Sparse
-
-__all__ = [
-    "Pairs",
-    "PresenceForm",
-    "aode",
-    "beyond",
-    "count_present_pairs",
-    "count_value_pairs",
-    "ones_of",
-    "train_aode",
-]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-
-Parts = tuple[Integers, Floats, Floats]
+from bunrui.sparse import Floats, Integers, Sparse
 
 # From so many columns on, a table of zeros and ones is counted and scored by its ones.
 _MANY = 64
@@ -293,16 +277,16 @@ class Pairs:
         return np.concatenate([numbers, np.full(len(self.counts.places), -1)]).astype(np.int32)
 
     def _table(self, name: str) -> PairTable:
-        """That of all values, or that of ones beyond zeros."""
-        memo = self.learned.memo
-        if name not in memo:
+        """The table of all values, or the table of ones beyond zeros."""
+
+        def make() -> PairTable:
             prior = log(prior_shares(self.learned.doc_count, (), "smoothed"))
             table = aode(self.counts.cells, self.counts.sizes, prior)
-            if name == "ones":
-                table = beyond(table, self.counts.sizes, self._numbers_of(0), self._numbers_of(1))
-            memo[name] = table
-        kept: PairTable = memo[name]
-        return kept
+            is_whole = name == "values"
+            return table if is_whole else beyond(table, self.counts.sizes, self._numbers_of(0), self._numbers_of(1))
+
+        table: PairTable = self.learned.once(name, None, make)
+        return table
 
 
 def _parts(rows: RowValues, table: PairTable, usual: Floats) -> Parts:
@@ -312,7 +296,7 @@ def _parts(rows: RowValues, table: PairTable, usual: Floats) -> Parts:
     parent[items] = rows.parents
     columns = np.flatnonzero(parent >= 0)
     if not len(columns):
-        return items, table.bayes_weights.reshape(-1, n_classes)[rows.places], table.bayes_base
+        return Parts(items, table.bayes_weights.reshape(-1, n_classes)[rows.places], table.bayes_base)
     base = table.base.reshape(-1, n_classes)
     weights = table.weights.reshape(len(base), -1, n_classes)[parent[columns]][:, rows.places]
     weights[columns[:, None] == items] = 0.0
@@ -325,7 +309,7 @@ def _parts(rows: RowValues, table: PairTable, usual: Floats) -> Parts:
     own = np.zeros((len(parent), n_classes))
     own[columns] = shares
     values += own[items] * (base[rows.parents] - usual)
-    return items, values, top + np.log(total / len(columns)) - values.sum(axis=0)
+    return Parts(items, values, top + np.log(total / len(columns)) - values.sum(axis=0))
 
 
 class PresenceForm:
@@ -337,10 +321,10 @@ class PresenceForm:
     def scores(self, X: Sparse) -> Floats:
         return self.pairs.scores(X)
 
-    def parts(self, row: Sparse) -> RowParts:
+    def parts(self, row: Sparse) -> Parts:
         ones = ones_of(row)
         assert ones is not None
-        return RowParts(*self.pairs.presence_parts(ones))
+        return self.pairs.presence_parts(ones)
 
     def weights(self, columns: Integers) -> Floats:
         """In a document that has no other word."""

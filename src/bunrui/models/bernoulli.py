@@ -18,17 +18,17 @@ form, and the scorer weighs every class of a word.  The constants of the rests c
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from bunrui.kernel.logs import log
-from bunrui.kernel.sums import exact_sums
+from bunrui.kernel.arithmetic import exact_sums, log
 from bunrui.models.rest import against, check_filled, log_odds
-from bunrui.models.scorer import Floats, Scorer, Smoothing
+from bunrui.models.scorer import Scorer, Smoothing
 from bunrui.models.view import CountView, FeatureCounts, distinct_docs, sum_cells
-
-__all__ = ["bernoulli", "log_present"]
+from bunrui.sparse import Floats
 
 
 def bernoulli(view: CountView, smoothing: Smoothing, prior: Floats, *, against_rest: bool = False) -> Scorer:
@@ -38,42 +38,21 @@ def bernoulli(view: CountView, smoothing: Smoothing, prior: Floats, *, against_r
     if against_rest:
         return against(bernoulli(view, smoothing, log_odds(prior)), _rest(view, lam))
     docs = view.doc_count.astype(np.float64)
-    log_docs = log(docs + lam)
-
-    def absent(cells: FeatureCounts) -> Floats:
-        """log(1 - P) of a cell, less that of a word that the class never had."""
-        return log(np.maximum(docs[cells.classes] - cells.counts, 0.0) + lam) - log_docs[cells.classes]
-
-    def weigh(cells: FeatureCounts) -> Floats:
-        return log(cells.counts + lam) - log(lam) - absent(cells)
-
-    all_absent = view.n_features * (log_docs - log(docs + 2 * lam))
-    return Scorer(
-        bias=prior + (all_absent + sum_cells(view, absent, by_docs=True)),
-        scale=np.ones_like(prior),
-        slope=log(lam) - log_docs,
-        unseen=log(lam) - log(docs + 2 * lam),
-        weigh=weigh,
-        by_docs=True,
-        presence=True,
-        local=True,
-    )
+    absent = _absence(docs, lam)
+    absences = sum_cells(view, lambda cells: absent(cells.counts, cells.classes), by_docs=True)
+    own = _scorer(view, docs, lam, absences, lambda cells: cells.counts)
+    return replace(own, bias=prior + own.bias, local=True)
 
 
 def _rest(view: CountView, lam: float) -> Scorer:
     """The same of the documents outside each class."""
-    # Of sums of fractions differences may fall below 0 by rounding.
+    # Where counts are fractions, differences may fall below 0 by rounding.
     docs = np.maximum(distinct_docs(view) - view.doc_count, 0.0)
-    log_docs = log(docs + lam)
+    absent = _absence(docs, lam)
 
-    def absent(present: Floats, classes: Any) -> Floats:
-        """log(1 - P), less that of a word that no document has."""
-        return np.asarray(log(np.maximum(docs[classes] - present, 0.0) + lam) - log_docs[classes])
-
-    def weigh(cells: FeatureCounts) -> Floats:
+    def present(cells: FeatureCounts) -> Floats:
         check_filled(cells, len(docs))
-        present = np.maximum(cells.spread(cells.totals) - cells.counts, 0.0)
-        return log(present + lam) - log(lam) - absent(present, cells.classes)
+        return np.asarray(np.maximum(cells.spread(cells.totals) - cells.counts, 0.0))
 
     # Each word as if the class never had it, by how many documents have it; then the cells are put right.
     cells = view.gather(view.feature_ids(), by_docs=True)
@@ -82,17 +61,42 @@ def _rest(view: CountView, lam: float) -> Scorer:
         everywhere += n_words * absent(n_docs, slice(None))
     totals = cells.spread(cells.totals)
     mended = absent(np.maximum(totals - cells.counts, 0.0), cells.classes) - absent(totals, cells.classes)
-    all_absent = view.n_features * (log_docs - log(docs + 2 * lam))
+    absences = everywhere + exact_sums(mended, cells.classes, len(docs))
+    return replace(_scorer(view, docs, lam, absences, present), everywhere=True)
+
+
+def _scorer(
+    view: CountView, docs: Floats, lam: float, absences: Floats, present: Callable[[FeatureCounts], Any]
+) -> Scorer:
+    """Every word is absent, then those that are present are corrected.
+
+    `absences` are the sums of `_absence` over all words, `present` gives d[f, c] of cells.
+    """
+    log_docs, absent = log(docs + lam), _absence(docs, lam)
+
+    def weigh(cells: FeatureCounts) -> Floats:
+        there = present(cells)
+        return log(there + lam) - log(lam) - absent(there, cells.classes)
+
     return Scorer(
-        bias=all_absent + (everywhere + exact_sums(mended, cells.classes, len(docs))),
+        bias=view.n_features * (log_docs - log(docs + 2 * lam)) + absences,
         scale=np.ones(len(docs)),
         slope=log(lam) - log_docs,
         unseen=log(lam) - log(docs + 2 * lam),
         weigh=weigh,
         by_docs=True,
         presence=True,
-        everywhere=True,
     )
+
+
+def _absence(docs: Floats, lam: float) -> Callable[[Any, Any], Floats]:
+    """log(1 - P) of a word that some documents of a class have, less that of a word that none has."""
+    log_docs = log(docs + lam)
+
+    def absent(present: Any, classes: Any) -> Floats:
+        return np.asarray(log(np.maximum(docs[classes] - present, 0.0) + lam) - log_docs[classes])
+
+    return absent
 
 
 def log_present(present: Floats, docs: Floats, smoothing: Smoothing) -> Floats:

@@ -31,23 +31,20 @@ from bunrui.analysis.tablerows import Cell, ColumnsAnalyzer, Number, cells_of, m
 from bunrui.classcounts import ClassCounts, check_pairs, encode_labels
 from bunrui.counts import Counts
 from bunrui.errors import DataError, OptionError, TableError
-from bunrui.kernel.logs import log
+from bunrui.kernel.arithmetic import log
 from bunrui.memory import Batch
 from bunrui.models.aode import Pairs, count_value_pairs
-from bunrui.models.explain import Reading, hold
+from bunrui.models.explain import Reading, Word, hold
 from bunrui.models.frames import Given, as_days, columns_by_name, is_frame, of_dicts, of_frame, value_kind
-from bunrui.models.keywords import Word
 from bunrui.models.likelihoods import Choices, ColumnLikelihoods, count_columns, plan_columns, rules_of
 from bunrui.models.mdl import as_floats, cut_columns, mdl_cuts
 from bunrui.models.model import Parts, WordQuestion
 from bunrui.models.scorer import prior_shares
 from bunrui.models.trained import Fitted
 from bunrui.phrases import some
+from bunrui.sparse import Floats
 from bunrui.views.explanation import Contribution, Explanation
 
-__all__ = ["ColumnsForm", "ColumnsModel", "PairsForm", "Shape", "shape_of", "table_of", "train_columns"]
-
-Floats = npt.NDArray[np.float64]
 Cells = Mapping[str, Cell]
 
 _SAID = {"number": "numbers", "boolean": "true and false", "date": "dates such as 2026-01-31"}
@@ -94,7 +91,7 @@ class PairsForm:
         return self.pairs.scores(table_of(X, self.columns))
 
     def parts(self, row: list[dict[str, Any]]) -> Parts:
-        return Parts(*self.pairs.value_parts(table_of(row, self.columns)))
+        return self.pairs.value_parts(table_of(row, self.columns))
 
 
 class ColumnsModel(Fitted):
@@ -129,7 +126,7 @@ class ColumnsModel(Fitted):
         return self._shape.values(rows_of(listed, self._kinds))
 
     def explain(self, document: Any, label: str | None, against: str | None) -> Explanation:
-        """What every column adds to the score of a label, held against that of another."""
+        """Explain a label against another: the share of every column in the difference of their scores."""
         if not isinstance(document, str):
             check_given(self._analyzer)
         try:
@@ -236,7 +233,7 @@ def table_of(X: Any, names: Sequence[str]) -> npt.NDArray[Any]:
 
 
 class Shape(NamedTuple):
-    """What the columns hold.
+    """The forms of the columns.
 
     Attributes
     ----------
@@ -270,7 +267,7 @@ class Shape(NamedTuple):
 
 
 def shape_of(rows: Sequence[Cells], kinds: Mapping[str, str]) -> Shape:
-    """What the columns of some rows hold.
+    """The forms of the columns of some rows.
 
     Examples
     --------

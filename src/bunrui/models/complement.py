@@ -20,16 +20,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from bunrui.kernel.logs import log
-from bunrui.models.scorer import Floats, Scorer, Smoothing, normalised, positive
+from bunrui.kernel.arithmetic import log
+from bunrui.models.scorer import Scorer, Smoothing, normalised, positive
 from bunrui.models.view import CountView, FeatureCounts
-
-__all__ = ["binary_complement", "complement", "wcnb"]
+from bunrui.sparse import Floats
 
 
 def complement(view: CountView, smoothing: Smoothing, prior: Floats, *, by_docs: bool = False) -> Scorer:
     """Occurrences outside the class."""
-    # Of sums of fractions the difference may fall below 0 by rounding, here and below.
+    # Where counts are fractions, the difference may fall below 0 by rounding, here and below.
     outside = np.maximum(view.total(by_docs) - view.class_sum(by_docs), 0)
     slope = -log(positive(outside + smoothing.total(view), smoothing))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,16 +20,15 @@ from bunrui.memory import Memory
 from bunrui.models.kinds import MODELS, VARIANTS, Counting
 from bunrui.models.linear import Reader, log_sum_exp
 from bunrui.models.model import Best, Options, WordQuestion, best_of
-from bunrui.models.multilabel import log_label_prior
-from bunrui.models.scorer import Docs, Floats, Scorer, Smoothing, log_prior
+from bunrui.models.rest import log_label_prior
+from bunrui.models.scorer import Docs, Scorer, Smoothing, log_prior
 from bunrui.models.view import CountView, select, whole
+from bunrui.sparse import Floats
 
 if TYPE_CHECKING:
-    from bunrui.models.keywords import Word
+    from bunrui.models.explain import Word
     from bunrui.models.loo import CountedCorpus
     from bunrui.views.explanation import Explanation
-
-__all__ = ["CountingModel", "several_labels_error"]
 
 T = TypeVar("T")
 
@@ -36,91 +36,83 @@ T = TypeVar("T")
 _MOST_SCORES = 1 << 22
 
 
+@dataclass(eq=False, repr=False)
 class CountingModel:
-    """One formula with its options, read from the counts as they are now."""
+    """One formula with its options, read from the counts as they are now.
 
-    def __init__(
-        self,
-        kind: Counting,
-        options: Options,
-        smoothing: Smoothing,
-        analyzer: Analyzer,
-        memory: Memory,
-        *,
-        by_label: bool = False,
-    ) -> None:
-        """With `by_label`, every label has a prior of its own, and they need not add up to 1."""
-        self._kind = kind
-        self.smoothing = smoothing
-        self._options = options
-        self._analyzer = analyzer
-        self._memory = memory
-        self._by_label = by_label
-        self._reader: Reader | None = None
+    With `by_label`, every label has a prior of its own, and they need not add up to 1.
+    """
+
+    kind: Counting
+    options: Options
+    smoothing: Smoothing
+    analyzer: Analyzer
+    memory: Memory
+    by_label: bool = False
+    _reader: Reader | None = field(default=None, init=False)
 
     @property
     def _smooths_unseen(self) -> bool:
-        return bool(self._options["unseen"] == "smooth")
+        return bool(self.options["unseen"] == "smooth")
 
     def reader(self) -> Reader:
         """The reader of the counts as they are now; call with the lock of the memory held."""
-        counts = self._memory.readable_counts()
+        counts = self.memory.readable_counts()
         reader = self._reader
         if reader is not None and reader.view.counts is counts and reader.version == counts.version:
             return reader
-        view = select(counts, self._options["min_df"], self._options["max_features"])
+        view = select(counts, self.options["min_df"], self.options["max_features"])
         scorer = self._scorer(view, self._log_prior(counts))
         self._reader = Reader(view, scorer, smooth_unseen=self._smooths_unseen)
         return self._reader
 
     def _scorer(self, view: CountView, prior: Floats) -> Scorer:
-        variants = {name: bool(self._options[name]) for name in VARIANTS}
-        return self._kind.scorer(view, self.smoothing, prior, **variants)
+        variants = {name: bool(self.options[name]) for name in VARIANTS}
+        return self.kind.scorer(view, self.smoothing, prior, **variants)
 
     def scorer_of(self, view: CountView, docs: Docs, smoothing: Smoothing) -> Scorer:
         """The formula of other counts than those of the memory, with a smoothing of their own."""
-        variants = {name: bool(self._options[name]) for name in VARIANTS}
-        return self._kind.scorer(view, smoothing, self._log_prior(docs), **variants)
+        return replace(self, smoothing=smoothing)._scorer(view, self._log_prior(docs))
 
     @property
     def counts_documents(self) -> bool:
         """Whether it counts the documents of a word, in place of its occurrences."""
-        return self._scorer_of_nothing().by_docs
+        return self._scorer_of_nothing.by_docs
 
     @property
     def reads_presence(self) -> bool:
         """Whether a word counts once in a document, however often it occurs."""
-        return self._scorer_of_nothing().presence
+        return self._scorer_of_nothing.presence
 
     def _log_prior(self, counts: Counts | Docs) -> Floats:
         """log P(c) by class id; of documents by class in many ways, (n_ways, n_classes), for each of them."""
-        given = self._options["prior"]
-        if self._by_label:
+        given = self.options["prior"]
+        if self.by_label:
             return log_label_prior(counts, given)
-        if counts.doc_count.ndim == 2 and not self._kind.has_prior:
+        if counts.doc_count.ndim == 2 and not self.kind.has_prior:
             return np.zeros(counts.doc_count.shape)
         if counts.doc_count.ndim == 2 and given != "empirical":
             rows = (Docs(counts.labels, row, counts.n_docs) for row in counts.doc_count)
             return np.stack([self._log_prior(row) for row in rows])
         prior = log_prior(counts, given)
-        if self._options["against_rest"] and isinstance(given, Mapping):
+        if self.options["against_rest"] and isinstance(given, Mapping):
             # Shares of any size will do, but for odds.
             prior -= log_sum_exp(prior[counts.doc_count > 0][None])[0, 0]
         return prior
 
     def _read(self, texts: Any, ask: Callable[[Reader, Documents, Recipe], T]) -> tuple[Reader, T]:
         """The answer for all documents, and the reader that gave it."""
-        if self._smooths_unseen and self._scorer_of_nothing().presence:
-            texts = distinct(self._analyzer, texts)  # a word that was never learned counts once, too
+        if self._smooths_unseen and self._scorer_of_nothing.presence:
+            texts = distinct(self.analyzer, texts)  # a word that was never learned counts once, too
         # Without the lock: to fold some documents takes seconds, and whoever waits to learn keeps all others out.
-        docs, recipe = documents_of(self._analyzer, texts)
-        with self._memory.lock.read():
+        docs, recipe = documents_of(self.analyzer, texts)
+        with self.memory.lock.read():
             reader = self.reader()
             return reader, ask(reader, docs, recipe)
 
     def scores(self, texts: Any) -> tuple[list[Label], Floats]:
         """Classes, and scores (n_docs, n_classes)."""
-        reader, out = self._read(texts, _score)
+        reader, out = self._read(texts, score_documents)
         return reader.classes, np.ascontiguousarray(out[:, reader.columns])
 
     def best(self, texts: Any, k: int) -> Best:
@@ -140,30 +132,29 @@ class CountingModel:
     @cached_property
     def _against_rest(self) -> CountingModel:
         """The same model, or its twin, with each label held against the rest."""
-        if not self._kind.takes_label_sets:
-            raise several_labels_error(self._options["model"])
-        kind = MODELS[self._kind.twin] if self._kind.twin else self._kind
-        options = {**self._options, "against_rest": True}
-        return CountingModel(kind, options, self.smoothing, self._analyzer, self._memory, by_label=True)
+        if not self.kind.takes_label_sets:
+            raise several_labels_error(self.options["model"])
+        kind = MODELS[self.kind.twin] if self.kind.twin else self.kind
+        return replace(self, kind=kind, options={**self.options, "against_rest": True}, by_label=True)
 
     @property
     def one_pass(self) -> bool:
         """Whether `leave_one_out` takes one pass over the documents; else it fits a model for each of them."""
-        options = self._options
+        options = self.options
         # Without a word that others had too, classes have fewer words, and all of their shares change.
         changes_all = options["class_norm"] and options["min_df"] > 1
-        return options["max_features"] is None and not changes_all and self._scorer_of_nothing().local
+        return options["max_features"] is None and not changes_all and self._scorer_of_nothing.local
 
     def leave_one_out(self, corpus: CountedCorpus, *, odds: bool = False) -> Floats:
         """Score every document of a corpus by the model of all the others, (n_docs, n_classes)."""
         model = self._against_rest if odds else self
         if not model.one_pass:
-            return corpus.score_one_by_one(model._reading)
-        by_docs, min_df = model._scorer_of_nothing().by_docs, self._options["min_df"]
+            return corpus.score_one_by_one(lambda memory: replace(model, memory=memory))
+        by_docs, min_df = model._scorer_of_nothing.by_docs, self.options["min_df"]
         how = {
             "prior_name": model._prior_name,
             "by_docs": by_docs,
-            "by_label": model._by_label,
+            "by_label": model.by_label,
             "min_df": min_df,
             "smooth": self._smooths_unseen,
         }
@@ -172,38 +163,36 @@ class CountingModel:
     @property
     def _prior_name(self) -> str:
         """Models whose priors have the same name have the same priors."""
-        if not self._kind.has_prior and not self._by_label:
+        if not self.kind.has_prior and not self.by_label:
             return ""
-        return f"{self._by_label} {self._options['against_rest']} {self._options['prior']!r}"
+        prior = self.options["prior"]
+        is_scaled = self.options["against_rest"] and isinstance(prior, Mapping)
+        return f"{self.by_label} {is_scaled} {prior!r}"
 
-    def _reading(self, memory: Memory) -> CountingModel:
-        """The same model of another memory."""
-        known = (self._kind, self._options, self.smoothing, self._analyzer)
-        return CountingModel(*known, memory, by_label=self._by_label)
-
+    @cached_property
     def _scorer_of_nothing(self) -> Scorer:
         """The scorer of no counts, which tells how the model counts and weighs."""
         return self._scorer(whole(Counts()), np.empty(0))
 
     def explain(self, text: Any, label: Label | None, against: Label | None) -> Explanation:
-        """What every feature of a text adds to the score of a label, held against that of another."""
+        """Explain a label against another: the share of every feature of a text in the difference of their scores."""
         from bunrui.models.explain import explain, read
 
         # Without the lock: a long text takes a second, and whoever waits to learn keeps all others out.
-        reading = read(self._analyzer, text)
-        with self._memory.lock.read():
-            return explain(self.reader(), self._analyzer, text, reading, label, against)
+        reading = read(self.analyzer, text)
+        with self.memory.lock.read():
+            return explain(self.reader(), self.analyzer, text, reading, label, against)
 
     def words(self, question: WordQuestion) -> list[Word]:
         """The words that speak for a label."""
-        from bunrui.models.keywords import telling_words
+        from bunrui.models.explain import telling_words
 
-        with self._memory.lock.read():
-            return telling_words(self.reader(), self._analyzer, question)
+        with self.memory.lock.read():
+            return telling_words(self.reader(), self.analyzer, question)
 
     def export(self, make: Callable[[Reader], T]) -> T:
-        """What `make` makes of the reader, while nothing is learned."""
-        with self._memory.lock.read():
+        """Call `make` with the reader, while nothing is learned."""
+        with self.memory.lock.read():
             return make(self.reader())
 
 
@@ -213,7 +202,7 @@ def several_labels_error(model: str) -> OptionError:
     return OptionError(f"{model} tells labels from each other: for documents with several choose one of {able}")
 
 
-def _score(reader: Reader, docs: Documents, recipe: Recipe) -> Floats:
+def score_documents(reader: Reader, docs: Documents, recipe: Recipe) -> Floats:
     """Scores by class id."""
     n = n_docs_of(docs)
     out = np.empty((n, len(reader.view.counts.labels)))
@@ -234,7 +223,7 @@ def _find_best(reader: Reader, docs: Documents, recipe: Recipe, k: int) -> tuple
     n = n_docs_of(docs)
     is_short = not reader.has_many or not reader.wants_table(n, _n_bytes(docs))
     if is_short and n * len(reader.view.counts.labels) <= _MOST_SCORES:
-        return best_of(_score(reader, docs, recipe)[:, reader.columns], k)
+        return best_of(score_documents(reader, docs, recipe)[:, reader.columns], k)
     longest = threads.longest_document(docs, recipe)
     classes, scores = np.full((n, k), reader.columns[0]), np.empty((n, k))
     ranks = reader.bounds().ranks

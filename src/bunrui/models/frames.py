@@ -12,21 +12,7 @@ import numpy.typing as npt
 
 from bunrui.classcounts import is_missing
 from bunrui.errors import DataError
-
-__all__ = [
-    "Given",
-    "as_dates",
-    "as_days",
-    "as_numbers",
-    "as_texts",
-    "columns_by_name",
-    "is_frame",
-    "of_dicts",
-    "of_frame",
-    "value_kind",
-]
-
-Floats = npt.NDArray[np.float64]
+from bunrui.sparse import Floats
 
 _DAY = np.timedelta64(1, "D")
 
@@ -53,7 +39,7 @@ def of_frame(X: Any) -> tuple[list[str], list[Given]]:
     columns = []
     for name, dtype in zip(X.columns, dtypes, strict=True):
         values = X[name].to_numpy()
-        # Of both libraries: "category", "Categorical", "Enum(categories=[...])".
+        # The libraries write "category", "Categorical", "Enum(categories=[...])".
         declared = dtype.lower().startswith(("category", "categorical", "enum"))
         columns.append(Given(values.astype(object) if declared else values, declared))
     return names, columns
@@ -93,7 +79,7 @@ def columns_by_name(names: list[str], columns: list[Given], known: Sequence[str]
 
 
 def value_kind(name: str, values: npt.NDArray[Any]) -> str:
-    """What the values of a column are: "number", "boolean", "string", "date", or "nothing" where all are missing."""
+    """The kind of the values of a column: "number", "boolean", "string", "date", or "nothing" where all are missing."""
     by_dtype = {"b": "boolean", "i": "number", "u": "number", "f": "number", "U": "string", "M": "date", "m": "number"}
     if values.dtype.kind in by_dtype:
         gone = values.dtype.kind in "fMm" and values != values

@@ -58,22 +58,15 @@ import numpy.typing as npt
 
 from bunrui.classcounts import Labels, encode_labels, join_labels
 from bunrui.errors import DataError, OptionError
-from bunrui.kernel import headrows, heads
-from bunrui.kernel.headrows import ALONE, Rows, Targets, tally
-from bunrui.kernel.heads import Dual, Head, Sums
+from bunrui.kernel import heads
+from bunrui.kernel.arithmetic import log, log1p
+from bunrui.kernel.heads import ALONE, Dual, Head, Rows, Sums, Targets, tally
 from bunrui.kernel.library import run
-from bunrui.kernel.logs import log, log1p
 from bunrui.kernel.slices import cut, each_slice
 from bunrui.memory import Parameters
-from bunrui.models.model import Parts
-from bunrui.models.parameters import take, take_fact, take_labels
-from bunrui.sparse import Sparse
+from bunrui.models.model import Parts, take, take_fact, take_labels
+from bunrui.sparse import Floats, Integers, Sparse
 
-__all__ = ["LOSSES", "Arow", "ArowOptions", "Batch", "HeadForm", "Keys", "LinearHead", "SvmOptions", "read_batch"]
-__all__ += ["train_arow", "train_nbsvm", "train_svm"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
 
 LOSSES = {"squared_hinge": heads.SQUARED_HINGE, "hinge": heads.HINGE, "logistic": heads.LOGISTIC}
@@ -83,7 +76,7 @@ _FEW = 16
 # Rows from which the mean margin is taken.
 _SAMPLE = 1000
 _ROUNDING = 1e-9
-# What a cell is worth in bytes of text, where work is cut for threads.
+# A cell takes as long as so many bytes of text, where work is cut for threads.
 _CELL_BYTES = 4
 # Up to here, the values of counts are looked up.
 _SMALL_COUNT = 1 << 16
@@ -230,14 +223,14 @@ def arrange(
 
 def _labelled(keys: Keys, codes: Integers) -> Keys:
     """Hashes of rows and of their classes; the product mixes upwards only, so the upper half is brought down."""
-    mixed = (keys ^ (codes.astype(np.uint64) + np.uint64(1)) * headrows.H1) * headrows.H2
+    mixed = (keys ^ (codes.astype(np.uint64) + np.uint64(1)) * heads.H1) * heads.H2
     return np.asarray(mixed ^ (mixed >> np.uint64(32)))
 
 
 def _hashes(cells: Cells, codes: Integers, seed: int) -> npt.NDArray[np.uint64]:
     out = np.empty(len(codes), np.uint64)
     bits = cells.values.view(np.uint64) if len(cells.codes) else np.empty(0, np.uint64)
-    run(headrows.hash_rows, cells.starts, cells.indices, bits, codes, seed, out)
+    run(heads.hash_rows, cells.starts, cells.indices, bits, codes, seed, out)
     return out
 
 
@@ -252,7 +245,7 @@ def _occurring(cells: Cells, order: Integers, weights: Floats) -> tuple[Integers
     else:
         known, part = np.arange(cells.n_columns, dtype=np.int32), cells
     doc_freq, n_rows = np.zeros(part.n_columns), np.zeros(part.n_columns, np.int64)
-    run(headrows.count_rows, part.starts, part.indices, part.codes, part.once, order, weights, doc_freq, n_rows)
+    run(heads.count_rows, part.starts, part.indices, part.codes, part.once, order, weights, doc_freq, n_rows)
     taken = np.flatnonzero(n_rows)
     return known[taken].astype(np.int64), doc_freq[taken], n_rows[taken] == 1
 
@@ -269,7 +262,7 @@ def _compact(
     rows = Rows(cells.starts[:-1][order], cells.starts[1:][order], cells.indices, x, np.empty(len(order)))
 
     def fill(lo: int, hi: int) -> None:
-        run(headrows.compact, cells.codes, cells.table, lo, hi, factor, norm, place_of, shared, rows)
+        run(heads.compact, cells.codes, cells.table, lo, hi, factor, norm, place_of, shared, rows)
 
     each_slice(fill, cut((rows.ends - rows.starts) * _CELL_BYTES))
     # A place of columns that are alone is the number of their row; now those that there are get the next numbers.
@@ -346,14 +339,14 @@ class LinearHead:
         return self.by_class(self.intercepts)
 
     def weights_of(self, columns: Integers) -> Floats:
-        """What some columns of rows that were read add to the margins, (n_columns, n_margins)."""
+        """The weights of some columns of rows that were read, (n_columns, n_margins)."""
         places = self.place_of[columns]
         table = np.zeros((len(columns), self.weights.shape[1]))
         table[places >= 0] = self.weights[places[places >= 0]]
         return self.by_class(table)
 
     def factor_of(self, columns: Integers) -> Floats:
-        """What some columns are multiplied with before the length of the row divides them: IDF to its power."""
+        """The factors of some columns, before the length of the row divides them: IDF to its power."""
         return self.factor[columns]
 
     # In a file
@@ -391,7 +384,7 @@ def _idf(options: HeadOptions, n_docs: float, doc_freq: Floats) -> Floats:
 
 
 def _unit(options: HeadOptions, rows: Rows, targets: Targets, head: Head) -> float:
-    """What ratios are multiplied with for the mean size of the margins to be `start`."""
+    """The factor of ratios that gives margins the mean size `start`."""
     n = min(len(targets.weight), _SAMPLE)
     mean = run(heads.mean_margin, rows, targets, n, head, _sums_for(len(head.bias)))
     # Where there is no more than rounding, classes do not differ yet.
@@ -404,7 +397,7 @@ def _sums_for(n_margins: int) -> Sums:
 
 
 def _class_shift(mass: Floats, alpha: float, n_features: int) -> Floats:
-    """What the sizes of classes add to their ratios: log((N[~c] + α V) / (N[c] + α V)), (n_classes,).
+    """The part of the ratios that comes from the sizes of classes: log((N[~c] + α V) / (N[c] + α V)), (n_classes,).
 
     `mass` is N[c]; its first number stands for rows without a class.
     """
@@ -427,7 +420,8 @@ def train_svm(options: SvmOptions, batch: Batch, seed: int = 0, keys: Keys | Non
     n_classes = len(batch.classes)
     if n_classes < 2:
         only = batch.classes.tolist()[0]
-        raise DataError(f"NBSVM tells classes apart, and all rows are of one class, {only!r}: give rows of another")
+        problem = f"NBSVM tells classes apart, and all rows are of one class, {only!r}: give rows of another"
+        raise DataError(problem, cause="one-label")
     out = LinearHead(options, batch.classes, batch.cells.n_columns)
     order, weights = arrange(batch.cells, batch.codes, batch.weights, seed, keys)
     codes = batch.codes[order]
@@ -704,7 +698,7 @@ class Arow(LinearHead):
 
 
 def _both(margins: Floats) -> Floats:
-    """Of two classes there is one margin: half of it speaks for the second, half against the first."""
+    """Two classes have one margin: half of it speaks for the second, half against the first."""
     return np.hstack([-margins / 2, margins / 2]) if margins.shape[1] == 1 else margins
 
 

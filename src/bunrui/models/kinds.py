@@ -26,24 +26,10 @@ if TYPE_CHECKING:
     from bunrui.memory import Memory
     from bunrui.models.counting import CountingModel
     from bunrui.models.model import Kind, Options
-    from bunrui.models.scorer import Floats, Scorer, Smoothing
+    from bunrui.models.scorer import Scorer, Smoothing
     from bunrui.models.trained import TrainedModel
     from bunrui.models.view import CountView
-
-__all__ = [
-    "AUTO",
-    "CLASS_NORM_ALPHA",
-    "DEFAULT_MODEL",
-    "MODELS",
-    "MOST_FEATURES",
-    "TRAINED",
-    "VARIANTS",
-    "Counting",
-    "Trained",
-    "is_kept",
-    "kind_of",
-    "reads_table",
-]
+    from bunrui.sparse import Floats
 
 # In place of a model: one is chosen by what is learned (`bunrui.choice`).
 AUTO = "auto"
@@ -112,38 +98,27 @@ class Counting(NamedTuple):
 
         return self.scorer(whole(Counts()), Smoothing(1.0), np.empty(0)).presence
 
-    def scorer(
-        self,
-        view: CountView,
-        smoothing: Smoothing,
-        prior: Floats,
-        *,
-        class_norm: bool = False,
-        against_rest: bool = False,
-    ) -> Scorer:
+    def scorer(self, view: CountView, smoothing: Smoothing, prior: Floats, **variants: bool) -> Scorer:
         """The model of some counts.
 
         Parameters
         ----------
         prior : (n_classes,) float64
             log P(c) by class id.
-        class_norm : bool
-            Whether the counts of every class are brought to one size first: models/multinomial.py.
-        against_rest : bool
-            Whether a class is scored against all that is not of it: models/rest.py.  Where the scorer comes out
-            `everywhere`, it takes cells from `view.filled()`.
+        variants : bool, by the names of `VARIANTS`
+            `class_norm`: whether the counts of every class are brought to one size first (models/multinomial.py);
+            `against_rest`: whether a class is scored against all that is not of it (models/rest.py).
         """
-        self.check_options(class_norm=class_norm, against_rest=against_rest)
-        wanted = {"class_norm": class_norm, "against_rest": against_rest}
-        return self.formula(view, smoothing, prior, **{name: True for name, is_on in wanted.items() if is_on})
+        self.check_options(**variants)
+        return self.formula(view, smoothing, prior, **{name: True for name, is_on in variants.items() if is_on})
 
     def default_alpha(self, *, class_norm: bool = False) -> float:
         """λ where the user names none."""
         return CLASS_NORM_ALPHA if class_norm else self.alpha
 
-    def check_options(self, *, class_norm: bool = False, against_rest: bool = False) -> None:
+    def check_options(self, **variants: bool) -> None:
         """Refuse variants that the formula does not take."""
-        for name, is_on in (("class_norm", class_norm), ("against_rest", against_rest)):
+        for name, is_on in variants.items():
             if is_on and name not in self.options:
                 takers = ", ".join(model for model, it in MODELS.items() if name in it.options)
                 raise OptionError(
@@ -178,7 +153,7 @@ MODELS = {
     ),
 }
 
-# Of `aode`, whose tables grow with the square: 500 words of 20 classes take 160 MB.
+# The words that `aode` reads: its tables grow with the square, and 500 words of 20 classes take 160 MB.
 MOST_FEATURES = 500
 
 

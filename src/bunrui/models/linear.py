@@ -11,29 +11,26 @@ rules out (`kernel/best.py`).
 from __future__ import annotations
 
 import threading
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.kernel import best, bycount
+from bunrui.counts import Counts
+from bunrui.kernel import best, vocabulary
 from bunrui.kernel import score as scoring
 from bunrui.kernel.alike import group
 from bunrui.kernel.analyze import Documents, Recipe, Scratch
 from bunrui.kernel.best import Bounds, Room
 from bunrui.kernel.library import run
-from bunrui.kernel.mutex import Mutex
 from bunrui.kernel.ngrams import MAX_ORDER
-from bunrui.kernel.reading import Found, Index, new_found, new_index
-from bunrui.kernel.score import TOO_LONG, Linear, Sums, Table
-from bunrui.kernel.workspace import scratch_for
+from bunrui.kernel.reading import Found, new_found, new_index
+from bunrui.kernel.score import TOO_LONG, Linear, Sums, Table, Weights
+from bunrui.kernel.slices import Mutex
+from bunrui.kernel.workspace import new_vocabulary, scratch_for
 from bunrui.models.scorer import Scorer
-from bunrui.models.view import FeatureCounts, View, in_blocks
-
-__all__ = ["FEW_CLASSES", "Reader", "log_sum_exp", "probabilities"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from bunrui.models.view import FeatureCounts, View, in_blocks, whole
+from bunrui.sparse import Floats, Integers
 
 # Few and short documents are scored from the weights of their words alone.
 _FEW_DOCUMENTS = 32
@@ -61,13 +58,6 @@ _NONE_SEEN = np.empty(0, np.uint32)
 _local = threading.local()
 
 
-class Weights(NamedTuple):
-    """All weights of a model: which features have which, and what these are, once for all features that are alike."""
-
-    known: Index
-    table: Table  # by place in `known`
-
-
 class Reader:
     """One model of some counts, ready to score.
 
@@ -82,7 +72,7 @@ class Reader:
     """
 
     def __init__(self, view: View, scorer: Scorer, *, smooth_unseen: bool) -> None:
-        self.view = view.filled() if scorer.everywhere else view
+        self.view = view._replace(is_filled=scorer.everywhere)
         self.scorer = scorer
         counts = view.counts
         self.version = counts.version
@@ -96,6 +86,7 @@ class Reader:
         )
         self._weights: Weights | None = None
         self._bounds: Bounds | None = None
+        self._has_answered = False
         self._lock = Mutex()
 
     @property
@@ -108,7 +99,7 @@ class Reader:
         return self._weights is not None or n_docs > _FEW_DOCUMENTS or n_bytes > _FEW_BYTES
 
     def weights(self) -> Weights:
-        """All weights, made when they are first asked for, on all threads."""
+        """All weights, once for all features that are alike; made when they are first asked for, on all threads."""
         if self._weights is None:
             with self._lock:
                 if self._weights is None:
@@ -120,7 +111,7 @@ class Reader:
         how = {"by_docs": scorer.by_docs, "by_word": scorer.by_word}
         alike = group(counts.postings, self.view.keep, counts.n_ids, **how)
         index = new_index(counts.vocabulary, alike.places, alike.n_known)
-        return Weights(index, self._make_table(alike.firsts))
+        return Weights(index, self._make_table(alike.firsts), self.linear)
 
     def _make_table(self, ids: npt.NDArray[np.uint32]) -> Table:
         """The weights of some features, by place."""
@@ -153,7 +144,7 @@ class Reader:
     def score_slice(self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int, out: Floats) -> None:
         """Score the documents lo … hi - 1 into `out` (all documents, by class id)."""
         scratch = scratch_for(longest)
-        args = (docs, lo, hi, recipe, scratch, self.view.counts.vocabulary, *self.weights(), self.linear)
+        args = (docs, lo, hi, recipe, scratch, self.view.counts.vocabulary, self.weights())
         run(scoring.score_documents, *args, *self._room(scratch, hi - lo), out[lo:hi].reshape(-1))
 
     def _room(self, scratch: Scratch, n_docs: int) -> tuple[Sums, Found]:
@@ -173,12 +164,12 @@ class Reader:
             np.zeros(n, np.uint32), np.empty(n + k, np.int32), np.empty(n + k), np.empty(k, np.int64), np.empty(k)
         )
         scratch = scratch_for(longest)
-        args = (docs, lo, hi, recipe, scratch, self.view.counts.vocabulary, *self.weights(), self.linear)
+        args = (docs, lo, hi, recipe, scratch, self.view.counts.vocabulary, self.weights())
         out = (classes[lo:hi].reshape(-1), scores[lo:hi].reshape(-1))
         run(best.best_documents, *args, self.bounds(), *self._room(scratch, hi - lo), room, *out)
 
     def bounds(self) -> Bounds:
-        """What scores cannot exceed, made when it is first asked for."""
+        """Bounds that scores cannot exceed, made when they are first asked for."""
         table = self.weights().table
         with self._lock:
             if self._bounds is None:
@@ -198,49 +189,68 @@ class Reader:
 
     def score_one(self, docs: Documents, recipe: Recipe, d: int, longest: int) -> Floats | None:
         """Scores of one short document by class id, from the weights of its words; None where it is not so simple."""
-        counts, scorer = self.view.counts, self.scorer
-        scratch = scratch_for(longest)
+        scorer, scratch = self.scorer, scratch_for(longest)
+        view = self._view_for(docs, recipe, d, scratch)
+        counts = view.counts
         n_classes = len(counts.labels)
         out = np.empty(n_classes)
         for largest in (_USUAL_COUNT, None):
-            marks, stamp = _marks(counts.n_ids)
-            found = np.empty(len(scratch.items.ids), np.uint32)
-            alive = counts.postings.doc_total
-            args = (docs, d, recipe, scratch, counts.vocabulary, alive, self.view.keep, marks, stamp, found)
-            n_items, n_features = run(scoring.identify, *args)
+            n_items, features = _identify(view, docs, recipe, d, scratch)
             if n_items == TOO_LONG:
                 return None
-            features = found[:n_features]
-            sums = Sums(np.empty(n_classes), np.empty(3), np.zeros(n_features if scorer.presence else 0, np.uint32))
-            table = self._weighed_by_count(features, largest) if scorer.by_count else None
+            sums = Sums(np.empty(n_classes), np.empty(3), np.zeros(len(features) if scorer.presence else 0, np.uint32))
+            table = self._weighed_by_count(view, features, largest) if scorer.by_count else None
             if table is None:
                 break
             rest = (counts.postings, features, int(scorer.by_docs), table, self.linear, sums, out)
-            if run(bycount.score_by_count, docs, d, scratch.items, n_items, *rest):
+            if run(scoring.score_by_count, docs, d, scratch.items, n_items, *rest):
                 return out
-        table = self._weighed(self.view.gather(features, scorer.by_docs))
+        table = self._weighed(view.gather(features, scorer.by_docs))
         run(scoring.score_items, docs, d, scratch.items, n_items, table, self.linear, sums, out)
         return out
 
-    def _weighed_by_count(self, features: npt.NDArray[np.uint32], largest: int | None) -> Table | None:
+    def _view_for(self, docs: Documents, recipe: Recipe, d: int, scratch: Scratch) -> View:
+        """The view in which to look up a document.
+
+        The first one asks a file for no more features than it has: most commands have only one.
+        """
+        is_first, self._has_answered = not self._has_answered, True
+        if not is_first or not self.view.counts.is_folded or self.scorer.by_word or len(self.view.keep):
+            return self.view
+        n_items, _ = _identify(whole(Counts()), docs, recipe, d, scratch)
+        if n_items == TOO_LONG:
+            return self.view
+        own = new_vocabulary(n_items, len(scratch.units.text))
+        run(vocabulary.probe, own, scratch.items, np.uint64(n_items), scratch.units.text, 1)
+        return self.view._replace(counts=self.view.counts.few(own))
+
+    def _weighed_by_count(self, view: View, features: npt.NDArray[np.uint32], largest: int | None) -> Table | None:
         """The weights of all counts of features up to a largest, by default that of each.
 
         None where weights of the cells are fewer.
         """
-        n_cells = int(self.view.sizes(features).sum())
+        n_cells = int(view.sizes(features).sum())
         if n_cells <= _LONG_LISTS:
             return None
-        p, by_docs = self.view.counts.postings, self.scorer.by_docs
+        p, by_docs = view.counts.postings, self.scorer.by_docs
         totals = (p.doc_total if by_docs else p.term_total)[features]
-        most = np.empty(len(features), np.int64)
-        if largest is None:
-            run(bycount.largest_counts, p, features, int(by_docs), most)
-        else:
-            most[:] = np.minimum(totals, largest)
+        most = view.gather(features, by_docs).largest() if largest is None else np.minimum(totals, largest)
         if int(most.sum()) > n_cells // 2:
             return None
         none = np.empty(0, np.int32)
         return self._weighed(FeatureCounts(features, most, none, none, none, totals).up_to(most))
+
+
+def _identify(
+    view: View, docs: Documents, recipe: Recipe, d: int, scratch: Scratch
+) -> tuple[int, npt.NDArray[np.uint32]]:
+    """Look a short document up: the number of its items, or TOO_LONG, and the features of the view that it has."""
+    counts = view.counts
+    marks, stamp = _marks(counts.n_ids)
+    found = np.empty(len(scratch.items.ids), np.uint32)
+    rest = (counts.vocabulary, counts.postings.doc_total, view.keep, marks, stamp, found)
+    n_items, n_features = run(scoring.identify, docs, d, recipe, scratch, *rest)
+    return n_items, found[:n_features]
 
 
 def group_classes(linear: Linear, live: Integers) -> tuple[Floats, Floats]:

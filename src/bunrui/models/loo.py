@@ -1,13 +1,29 @@
-"""Leave-one-out of the counting models: documents that are read and counted once, for all of them.
+"""Leave-one-out of the counting models: documents that are read and counted once, and scored each by the others.
 
-`without.py` scores every document by the counts without it, in one pass.  Where a formula is not `local`, or words are
-chosen anew for every document, each is taken out of the counts, scored, and put back.
+`CountedCorpus` scores every document by the counts without it, in one pass.  Where a formula is not `local`, or words
+are chosen anew for every document, each is taken out of the counts, scored, and put back.
+
+    Rows      the features of every document, by number
+    Ground    the counts of all documents, laid out in lists
+    Tables    the weights of one model in these lists
+    Without   the counts without a document, of some documents at once: a `CountView`
+
+`Without` gives every document classes of its own: document b of a block has the classes b * C … b * C + C - 1, C being
+the number of classes.  So one call of a formula gives bias, slope and weights for a block of documents, with the same
+bits as if all documents but one had been learned.
+
+In a class without the document, the weights of a feature depend on the feature, and on its occurrences in the document:
+`kernel/loo.py` calls this pair an entry.  `Tables` has the weights of entries, which are made once.
+
+The documents may be a sample of those that were counted: then only the weights of their features are made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,21 +35,472 @@ from bunrui.counts import Counts
 from bunrui.engines import threads
 from bunrui.engines.count import count
 from bunrui.engines.labelgroups import LabelSets
-from bunrui.kernel.loo import Labels
-from bunrui.kernel.slices import stretches
-from bunrui.kernel.workspace import release
+from bunrui.errors import DataError
+from bunrui.kernel import loo as kernel
+from bunrui.kernel.analyze import Documents, Recipe
+from bunrui.kernel.arithmetic import halves_of, joined
+from bunrui.kernel.library import run
+from bunrui.kernel.loo import Changes, Labels, Left, Lists, Own, Reading, Rows
+from bunrui.kernel.score import Linear, Sums
+from bunrui.kernel.slices import each_slice, stretches
+from bunrui.kernel.vocabulary import Vocabulary
+from bunrui.kernel.workspace import NO_COUNTS, release, resized, scratch_for
 from bunrui.memory import Memory
+from bunrui.models.linear import FEW_CLASSES
 from bunrui.models.model import Model
-from bunrui.models.scorer import Docs, Floats
-from bunrui.models.view import select
-from bunrui.models.without import Formula, Ground, ground_of, read_rows, score_without
+from bunrui.models.scorer import Docs, Scorer
+from bunrui.models.view import FeatureCounts, Tally, View, select, tally
+from bunrui.sparse import Floats, Integers
 
-__all__ = ["CountedCorpus"]
+Ids = npt.NDArray[np.uint32]
+Formula = Callable[[Any, Floats], Scorer]
+Value = Callable[[FeatureCounts], Floats]
 
-Integers = npt.NDArray[np.int64]
+_FILL = 8  # lists with more than one class of so many are filled up, as `kernel.score.lay_out` does
+
+# Room for more features than words fill; room that nobody touches costs nothing.
+_MOST_ROOM = 1 << 26
+
+# Features of documents, and numbers of classes, that a formula is asked for at a time.
+_FEATURES = 1 << 17
+_NUMBERS = 1 << 18
+
+# Pairs of a feature and a way to have it, numbered: int64 holds them.
+_MOST_KEYS = 1 << 62
+
+_NONE = np.empty(0, np.uint8)
 
 # Bytes of a sample: formulas take longer than reading.
 _WORTH_THREADS = 1 << 17
+
+
+# Rows
+
+
+def read_rows(
+    docs: Documents, recipe: Recipe, v: Vocabulary, copies: Integers | None = None, bounds: list[int] | None = None
+) -> list[Rows]:
+    """Rows of documents whose features a vocabulary has, a part for each thread, or between bounds.
+
+    `copies` says how often each document was learned, by default once.
+    """
+    longest = threads.longest_document(docs, recipe)
+
+    def read(lo: int, hi: int) -> Rows:
+        rows = _read_slice(docs, lo, hi, recipe, longest, v)
+        return rows if copies is None else rows._replace(copies=copies[lo:hi])
+
+    return each_slice(read, threads.bounds_of(docs, recipe) if bounds is None else bounds)
+
+
+def _read_slice(docs: Documents, lo: int, hi: int, recipe: Recipe, longest: int, v: Vocabulary) -> Rows:
+    offsets = docs.offsets[docs.lists] if len(docs.lists) else docs.offsets
+    n_bytes = int(offsets[hi] - offsets[lo])
+    scratch = scratch_for(longest)
+    room = min(n_bytes // 2, _MOST_ROOM) + len(scratch.items.starts)
+    rows = Rows(
+        docs=np.arange(lo, hi),
+        copies=np.ones(hi - lo, np.int64),
+        starts=np.zeros(hi - lo + 1, np.int64),
+        features=np.empty(room, np.uint32),
+        values=np.empty(room, np.uint32),
+        firsts=np.zeros(hi - lo + 1, np.int64),
+        places=np.empty(room, np.uint32),
+        counts=np.empty(room, np.int64) if len(docs.counts) else NO_COUNTS,
+    )
+    reading = Reading(np.zeros(len(v.hashes), np.int64), np.zeros(kernel.STATES, np.int64))
+    while True:
+        status = run(kernel.read_rows, docs, lo, hi, recipe, scratch, v, rows, reading)
+        if status == kernel.DONE:
+            break
+        if status == kernel.UNKNOWN:
+            raise DataError("a text has a feature that was never counted: count the texts first")
+        grows = ("features", "values") if status == kernel.GROW_FEATURES else ("places", "counts")
+        rows = rows._replace(**{name: _grown(getattr(rows, name)) for name in grows})
+    n_features, n_items = int(rows.starts[-1]), int(rows.firsts[-1])
+    return rows._replace(
+        features=rows.features[:n_features],
+        values=rows.values[:n_features],
+        places=rows.places[:n_items],
+        counts=rows.counts[:n_items],
+    )
+
+
+def _grown(array: Any) -> Any:
+    return resized(array, 2 * len(array)) if len(array) else array
+
+
+# The counts of all documents
+
+
+@dataclass(frozen=True)
+class Ground:
+    """The counts of all documents, as far as the rows have their features.
+
+    Attributes
+    ----------
+    view : View
+    by_docs : bool
+        Whether documents are counted, in place of occurrences.
+    labels : Labels
+        The classes of the documents.
+    parts : list of Rows
+        The documents.
+    entries : list of (n_features_of_rows,) uint32
+        The entry of every feature of each part.
+    lists : Lists
+    is_known, is_left : (n_entries,) bool
+        Entries that the view has, and those that it still has without the document.
+    before, after : FeatureCounts
+        The cells of the entries that the view has, as they are, and without the document in classes of others.
+    places : (n_cells,) int64
+        Where these cells stand in the lists.
+    blocks : dict
+        The counts without each document, by part, where they serve for many formulas.
+    """
+
+    view: View
+    by_docs: bool
+    labels: Labels
+    parts: list[Rows]
+    entries: list[Ids]
+    lists: Lists
+    is_known: npt.NDArray[np.bool_]
+    is_left: npt.NDArray[np.bool_]
+    before: FeatureCounts
+    after: FeatureCounts
+    places: Integers
+    blocks: dict[int, list[Without]] = field(default_factory=dict)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.view.doc_count)
+
+    def laid_out(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Values of cells, where the kernel looks for them."""
+        out = np.zeros(len(self.lists.counts), values.dtype)
+        out[self.places] = values
+        return out
+
+    def by_entry(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Values of the entries that the view has, with 0 for all others."""
+        out = np.zeros(len(self.is_known), values.dtype)
+        out[self.is_known] = values
+        return out
+
+    def without(self, part: int, *, keep: bool) -> Iterable[Without]:
+        """The counts without each document of a part, block by block; with `keep`, they are made once."""
+        if part in self.blocks:
+            return self.blocks[part]
+        blocks = (Without(self, part, lo, hi) for lo, hi in _blocks(self.parts[part], self.n_classes))
+        return self.blocks.setdefault(part, list(blocks)) if keep else blocks
+
+
+def ground_of(
+    view: View, doc_total: Integers, parts: list[Rows], labels: Labels, *, by_docs: bool, min_df: int
+) -> Ground:
+    """Lay the counts of a view out; `doc_total` is the number of documents of every id.
+
+    Features of fewer than `min_df` documents are not in the view.
+    """
+    n_classes, n_ids = len(view.doc_count), len(doc_total)
+    features, takes, copies, entries = _entries(parts, n_ids, by_docs)
+    is_known = doc_total[features] >= min_df
+    before = view.gather(features[is_known].astype(np.uint32), by_docs)
+    is_full = (before.lengths * _FILL > n_classes) | (n_classes < FEW_CLASSES)
+    sizes = np.where(is_full, n_classes, before.lengths).astype(np.int64)
+    begins = np.cumsum(sizes) - sizes
+    rank = np.arange(len(before.classes)) - before.spread(before.starts)
+    places = before.spread(begins) + np.where(before.spread(is_full), before.classes, rank)
+    is_left = is_known & (doc_total[features] - copies >= min_df)
+    table = np.zeros((len(features), int(kernel.FIELDS)), np.int64)
+    table[is_known] = np.stack([begins, sizes, is_left[is_known], before.totals], axis=1)
+    size = int(sizes.sum())
+    classes, counts = np.zeros(size, np.int32), np.zeros(size, np.int64)
+    classes[places], counts[places] = before.classes, before.counts
+    lists = Lists(table.reshape(-1), classes, counts)
+    # In place of a feature that no other document has, any number will do.
+    after = before._replace(totals=np.maximum(before.totals - takes[is_known], 0))
+    return Ground(view, by_docs, labels, parts, entries, lists, is_known, is_left, before, after, places)
+
+
+def classes_of(labels: Labels, groups: Integers) -> tuple[Integers, Integers]:
+    """The classes of some groups: the place of each group, once for each of its classes, and the class."""
+    lengths = np.diff(labels.starts)[groups]
+    place = np.repeat(np.arange(len(groups)), lengths)
+    rank = np.arange(len(place)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return place, labels.classes[labels.starts[groups][place] + rank]
+
+
+def _entries(parts: list[Rows], n_ids: int, by_docs: bool) -> tuple[Integers, Integers, Any, list[Ids]]:
+    """The feature of every entry, what goes out with a document and its copies, how many these are; those of rows.
+
+    First comes an entry for every feature, of a document that has it once.
+    """
+    is_there = np.zeros(n_ids, bool)
+    for rows in parts:
+        is_there[rows.features] = True
+    features = np.flatnonzero(is_there)
+    place = np.zeros(n_ids, np.uint32)
+    place[features] = np.arange(len(features))
+    has_copies = any((rows.copies != 1).any() for rows in parts)
+    own = [place[rows.features] for rows in parts]
+    if by_docs and not has_copies:
+        return features, np.ones(len(features), np.int64), 1, own
+    # For every feature of the rows: its count in the document, and its count in all.
+    values = [np.ones_like(rows.values) if by_docs else rows.values for rows in parts]
+    copies = [np.repeat(rows.copies, np.diff(rows.starts)) for rows in parts] if has_copies else []
+    often = [np.flatnonzero(each != 1) for each in values]
+    if has_copies:
+        often = [np.flatnonzero((each != 1) | (n != 1)) for each, n in zip(values, copies, strict=True)]
+    ids = np.concatenate([rows.features[places] for rows, places in zip(parts, often, strict=True)]).astype(np.int64)
+    much = np.concatenate([each[places] for each, places in zip(values, often, strict=True)]).astype(np.int64)
+    n_copies = np.concatenate([n[places] for n, places in zip(copies, often, strict=True)]) if copies else much * 0 + 1
+    # The ways to have a feature, as numbers; where they are too large to stand behind an id, by their rank.
+    base = int(n_copies.max(initial=1)) + 1
+    ways, codes = np.empty(0, np.int64), much * base + n_copies
+    n_ways = int(codes.max(initial=0)) + 1
+    if n_ids * n_ways >= _MOST_KEYS:
+        ways, codes = np.unique(codes, return_inverse=True)
+        n_ways = len(ways)
+    distinct, numbers = np.unique(ids * n_ways + codes, return_inverse=True)
+    at = 0
+    for mine, places in zip(own, often, strict=True):
+        mine[places] = len(features) + numbers[at : at + len(places)]
+        at += len(places)
+    found, codes = np.divmod(distinct, n_ways)
+    times, gone = np.divmod(ways[codes] if len(ways) else codes, base)
+    once = np.ones(len(features), np.int64)
+    return np.append(features, found), np.append(once, times * gone), np.append(once, gone), own
+
+
+# The counts without a document
+
+
+class Summed(NamedTuple):
+    """A sum over the vocabulary, in the parts of `kernel/arithmetic.py`: first the high ones, then the low ones."""
+
+    whole: Integers  # (2, n_classes), or (2, 1) of values by feature
+    lessened: Integers  # (2, n_classes): the same for classes that have lost a document
+    changes: Integers  # (2, n_cells), or (2, n_entries): without a document
+    is_any: npt.NDArray[np.uint8]  # (n_entries): whether a cell changes
+
+
+@dataclass
+class Tables:
+    """The weights of a model in the lists of a ground."""
+
+    weights: Floats
+    shared: Floats
+    sums: list[Summed] = field(default_factory=list)
+
+
+class Without:
+    """The counts without a document, for the rows lo … hi - 1 of a part."""
+
+    def __init__(self, ground: Ground, part: int, lo: int, hi: int) -> None:
+        rows, labels, n_classes = ground.parts[part], ground.labels, ground.n_classes
+        self._ground = ground
+        self.rows, self.entries, self.bounds = rows, ground.entries[part], (lo, hi)
+        n, view, by_docs = hi - lo, ground.view, ground.by_docs
+        left = Left(np.full(n, view.n_features), np.full(n, view.total(by_docs)), np.tile(view.class_sum(by_docs), n))
+        row, own_classes = classes_of(labels, labels.groups[rows.docs[lo:hi]])
+        n_labels = np.bincount(row, minlength=n)
+        begin, end = int(rows.starts[lo]), int(rows.starts[hi])
+        n_cells = int((np.diff(rows.starts[lo : hi + 1]) * n_labels).sum())
+        totals, others = np.empty((2, end - begin), np.int64), np.empty((2, n_cells), np.int64)
+        lengths, classes = np.empty(end - begin, np.int32), np.empty(n_cells, np.int32)
+        own = Own(lengths, totals[0], totals[1], classes, others[0], others[1])
+        run(kernel.take_out, rows, lo, hi, self.entries, labels, ground.lists, int(by_docs), left, own)
+        self.n_features, self._n_terms = np.repeat(left.n_features, n_classes), np.repeat(left.n_terms, n_classes)
+        self._class_sum: Integers = left.class_sum
+        self.doc_count = np.tile(view.doc_count, n)
+        self.doc_count[row * n_classes + own_classes] -= np.repeat(rows.copies[lo:hi], n_labels)
+        starts = np.cumsum(own.lengths, dtype=np.int64) - own.lengths
+        ids = rows.features[begin:end]
+        self.before = FeatureCounts(ids, starts, own.lengths, own.classes, own.counts, own.totals)
+        self.after = self.before._replace(counts=own.others, totals=own.left)
+        self._sums: Iterator[Summed] = iter(())
+
+    def reading(self, sums: list[Summed]) -> Self:
+        """The same for a formula that has asked for these sums of all documents."""
+        # A formula asks for the same sums in the same order each time.
+        self._sums = iter(sums)
+        return self
+
+    def class_sum(self, by_docs: bool) -> Integers:
+        """N_c, (n_classes,)."""
+        assert by_docs == self._ground.by_docs
+        return self._class_sum
+
+    def total(self, by_docs: bool) -> Integers:
+        """N over distinct documents, (n_classes,)."""
+        assert by_docs == self._ground.by_docs
+        return self._n_terms
+
+    def words_of(self, ids: Ids) -> list[str]:
+        """The names of some features."""
+        return list(self._ground.view.words_of(ids))
+
+    def has_words(self, words: list[str]) -> list[Any]:
+        """Whether words are features: for each a boolean, or one by class."""
+        there: list[Any] = list(self._ground.view.has_words(words))
+        (lo, hi), rows, n = self.bounds, self.rows, self._ground.n_classes
+        begin, end = int(rows.starts[lo]), int(rows.starts[hi])
+        lost = np.flatnonzero(~self._ground.is_left[self.entries[begin:end]])
+        names = dict(zip(words, range(len(words)), strict=True))
+        for place, name in zip(lost.tolist(), self.words_of(rows.features[begin:end][lost]), strict=True):
+            if name in names:
+                k = names[name]
+                if not isinstance(there[k], np.ndarray):
+                    there[k] = np.full((hi - lo) * n, there[k])
+                row = int(np.searchsorted(rows.starts[lo : hi + 1], begin + place, side="right")) - 1
+                there[k][row * n : (row + 1) * n] = False
+        return there
+
+    def sum_cells(self, value: Value, by_class: bool, by_word: bool) -> Floats:
+        """The sum of a value over all cells, by class."""
+        summed = next(self._sums)
+        (lo, hi), ground, rows = self.bounds, self._ground, self.rows
+        is_left = ground.is_left[self.entries[int(rows.starts[lo]) : int(rows.starts[hi])]]
+        own = _parts(value(self.after)) * self.after.spread(is_left) - _parts(value(self.before))
+        high, low = sums = np.tile(summed.whole, hi - lo)
+        changes = Changes(summed.is_any, *summed.changes, *summed.lessened, *own)
+        run(kernel.sum_changes, rows, lo, hi, self.entries, ground.labels, ground.lists, changes, high, low)
+        return joined(sums)
+
+    def sum_features(self, value: Value, by_word: bool) -> Floats:
+        """The sum of a value over all features, by class."""
+        summed = next(self._sums)
+        (lo, hi), rows = self.bounds, self.rows
+        begin, end = int(rows.starts[lo]), int(rows.starts[hi])
+        changes = summed.changes[:, self.entries[begin:end]]
+        sums = np.concatenate([np.zeros((2, 1), np.int64), np.cumsum(changes, axis=1)], axis=1)
+        by_row = np.diff(sums[:, rows.starts[lo : hi + 1] - begin], axis=1)
+        return np.repeat(joined(summed.whole + by_row), self._ground.n_classes)
+
+
+class Whole:
+    """The counts of all documents, with two sets of classes: as they are, and with a document less."""
+
+    def __init__(self, ground: Ground) -> None:
+        view, self._ground = ground.view, ground
+        self.n_features = view.n_features
+        self.doc_count = np.concatenate([view.doc_count, np.maximum(view.doc_count - 1, 0)])
+        self.sums: list[Summed] = []
+
+    def class_sum(self, by_docs: bool) -> Integers:
+        """N_c, (n_classes,)."""
+        return np.tile(self._ground.view.class_sum(by_docs), 2)
+
+    def total(self, by_docs: bool) -> Any:
+        """N over distinct documents."""
+        return self._ground.view.total(by_docs)
+
+    def words_of(self, ids: Ids) -> list[str]:
+        """The names of some features."""
+        return list(self._ground.view.words_of(ids))
+
+    def has_words(self, words: list[str]) -> list[bool]:
+        """Whether words are features."""
+        return self._ground.view.has_words(words)
+
+    @cached_property
+    def _cells(self) -> FeatureCounts:
+        return self._ground.view.gather(self._ground.view.feature_ids(), self._ground.by_docs)
+
+    @cached_property
+    def _tally(self) -> Tally:
+        return tally(self._ground.view, self._ground.by_docs)
+
+    def sum_cells(self, value: Value, by_class: bool, by_word: bool) -> Floats:
+        """The sum of a value over all cells, by class; how it changes is noted."""
+        ground, n = self._ground, self._ground.n_classes
+        if not by_class and not by_word:
+            whole = lessened = self._tally.sum_cells(value)
+        else:
+            cells = self._cells
+            whole = lessened = halves_of(value(cells), cells.classes, n)
+        if by_class:
+            if any((rows.copies != 1).any() for rows in ground.parts):
+                raise ValueError("sums that depend on the number of documents of a class leave copies out one by one")
+            lessened = halves_of(value(cells._replace(classes=cells.classes + np.int32(n))), cells.classes, n)
+        is_left = ground.before.spread(ground.is_left[ground.is_known])
+        changes = _parts(value(ground.after)) * is_left - _parts(value(ground.before))
+        changed = ground.before.spread(np.flatnonzero(ground.is_known))[changes.any(axis=0)]
+        is_any = np.zeros(len(ground.is_known), np.uint8)
+        is_any[changed] = 1
+        self.sums.append(Summed(whole, lessened, np.stack([ground.laid_out(each) for each in changes]), is_any))
+        return np.concatenate([joined(whole), joined(lessened)])
+
+    def sum_features(self, value: Value, by_word: bool) -> Floats:
+        """The sum of a value over all features; how it changes is noted."""
+        ground = self._ground
+        if by_word:
+            whole = halves_of(value(self._cells), np.zeros(len(self._cells.ids), np.int32), 1)
+        else:
+            whole = self._tally.sum_features(value)
+        is_left = ground.is_left[ground.is_known]
+        changes = _parts(value(ground.after)) * is_left - _parts(value(ground.before))
+        self.sums.append(Summed(whole, whole, np.stack([ground.by_entry(each) for each in changes]), _NONE))
+        return joined(whole)
+
+
+def _parts(values: Floats) -> Integers:
+    """The parts of each value, (2, n)."""
+    return halves_of(values, np.arange(len(values)), len(values))
+
+
+# Scores
+
+
+def score_without(
+    ground: Ground,
+    formula: Formula,
+    priors_of: Callable[[Integers], Floats],
+    *,
+    smooth: bool = False,
+    keep: bool = False,
+) -> Floats:
+    """Score every document by the counts of the others, (n_docs, n_classes).
+
+    `formula` makes a scorer from a view and log priors; `priors_of` gives the priors without each of some documents,
+    (n_docs, n_classes).  `smooth`: words that were never learned count too.  `keep`: other formulas are to come, and
+    the counts without each document are kept for them.
+    """
+    n_classes = ground.n_classes
+    whole = Whole(ground)
+    scorer = formula(whole, np.zeros(2 * n_classes))
+    shared = ground.by_entry(scorer.share(ground.after)) if scorer.share is not None else np.empty(0)
+    tables = Tables(ground.laid_out(scorer.weights(ground.after)), shared, whole.sums)
+    out = np.empty((len(ground.labels.groups), n_classes))
+    reading = np.array([0, int(smooth)], np.int64)
+
+    def score(part: int, _: int) -> None:
+        sums = Sums(np.empty(n_classes), np.empty(3), np.empty(0, np.uint32))
+        for without in ground.without(part, keep=keep):
+            rows, (lo, hi) = without.rows, without.bounds
+            mine = formula(without.reading(tables.sums), priors_of(rows.docs[lo:hi]).reshape(-1))
+            linear = Linear(mine.bias, mine.scale, mine.slope, mine.unseen, reading)
+            args = (rows, lo, hi, without.entries, ground.labels, ground.lists, tables.weights, tables.shared)
+            own = np.ascontiguousarray(mine.weigh(without.after))
+            run(kernel.score_rows, *args, own, linear, int(mine.presence), sums, out.reshape(-1))
+
+    each_slice(score, range(len(ground.parts) + 1))
+    return out
+
+
+def _blocks(rows: Rows, n_classes: int) -> Iterator[tuple[int, int]]:
+    """Rows of which a formula is asked at a time."""
+    lo, n = 0, len(rows.docs)
+    while lo < n:
+        hi = int(np.searchsorted(rows.starts, rows.starts[lo] + _FEATURES, side="right")) - 1
+        hi = min(max(hi, lo + 1), lo + max(_NUMBERS // n_classes, 1), n)
+        yield lo, hi
+        lo = hi
+
+
+# The corpus
 
 
 class CountedCorpus:
@@ -67,6 +534,7 @@ class CountedCorpus:
         is_long = self._is_sample and threads.sizes_of(docs, recipe).sum() >= _WORTH_THREADS
         bounds = stretches(len(self), 1) if is_long else threads.bounds_of(docs, recipe)
         self._rows = read_rows(docs, recipe, self.counts.vocabulary, self._copies, bounds)
+        self._labels = Labels(sets.groups, sets.members, sets.indices)
         self._grounds: dict[tuple[bool, int], Ground] = {}
         self._priors: dict[str, Callable[[Integers], Floats]] = {}
 
@@ -107,8 +575,8 @@ class CountedCorpus:
         base = int(self._copies.max(initial=0)) + 1
         ways, places = np.unique(sets.groups * base + self._copies, return_inverse=True)
         own = np.zeros((len(ways), len(counts.labels)), np.int64)
-        for row, (group, copies) in enumerate(zip((ways // base).tolist(), (ways % base).tolist(), strict=True)):
-            own[row, sets.indices[sets.members[group] : sets.members[group + 1]]] = copies
+        rows, classes = classes_of(self._labels, ways // base)
+        own[rows, classes] = (ways % base)[rows]
 
         def without(own: Any) -> Floats:
             return log_prior(Docs(counts.labels, counts.doc_count - own, counts.n_docs - 1))
@@ -143,8 +611,8 @@ class CountedCorpus:
                 self._grounds = {}  # one at a time: each is as large as a table of all weights
             doc_total = self.counts.postings.doc_total[: self.counts.n_ids]
             view = select(self.counts, min_df, None)
-            labels = Labels(self._sets.groups, self._sets.members, self._sets.indices)
-            self._grounds[key] = ground_of(view, doc_total, self._rows, labels, by_docs=by_docs, min_df=min_df)
+            known = view, doc_total, self._rows, self._labels
+            self._grounds[key] = ground_of(*known, by_docs=by_docs, min_df=min_df)
         return self._grounds[key]
 
     def _mark_lonely(self, scores: Floats) -> Floats:

@@ -18,11 +18,7 @@ import numpy.typing as npt
 
 from bunrui.classcounts import is_missing
 from bunrui.errors import DataError
-
-__all__ = ["as_floats", "cut_columns", "intervals", "mdl_cuts"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from bunrui.sparse import Floats, Integers
 
 
 def mdl_cuts(values: Floats, codes: Integers, weights: npt.NDArray[Any] | None = None) -> Floats:

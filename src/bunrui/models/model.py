@@ -10,32 +10,18 @@ import numpy.typing as npt
 
 from bunrui.analysis import Analyzer
 from bunrui.counts import Label
-from bunrui.errors import LabelError, Option, OptionError
-from bunrui.labels import check_types, is_known
+from bunrui.errors import DataError, LabelError, Option, OptionError, is_whole
+from bunrui.labels import TYPES, check_types, is_known
 from bunrui.memory import Memory, Parameters
 from bunrui.phrases import some
+from bunrui.sparse import Floats
 
 if TYPE_CHECKING:
-    from bunrui.models.keywords import Word
+    from bunrui.models.explain import Word
     from bunrui.models.loo import CountedCorpus
     from bunrui.views.explanation import Explanation
 
-__all__ = [
-    "Best",
-    "Form",
-    "KeptForm",
-    "Kind",
-    "Model",
-    "Options",
-    "Parts",
-    "WordForm",
-    "WordQuestion",
-    "best_of",
-    "check_label",
-]
-
 T = TypeVar("T")
-Floats = npt.NDArray[np.float64]
 Options = Mapping[str, Any]
 """The options of a classifier by name."""
 
@@ -92,7 +78,7 @@ class WordQuestion(NamedTuple):
             raise LabelError(f"{positive!r} cannot be held against itself", option="negative", hint=hint)
         if label is None and positive is None and word is None:
             raise OptionError("no label is named", hint=("name one, for example ", Option("label", classes[0])))
-        if top is not None and (isinstance(top, bool) or not isinstance(top, (int, np.integer)) or top < 1):
+        if top is not None and not (is_whole(top) and top >= 1):
             raise OptionError(option="top", value=top, expected="a whole number, at least 1, or None for all")
 
 
@@ -112,7 +98,7 @@ class Model(Protocol):
         """Labels, and the log-odds of each against the rest, (n_docs, n_classes)."""
 
     def explain(self, text: Any, label: Label | None, against: Label | None) -> Explanation:
-        """What every feature of a text adds to the score of a label, held against that of another."""
+        """Explain a label against another: the share of every feature of a text in the difference of their scores."""
 
     def words(self, question: WordQuestion) -> list[Word]:
         """The words that speak for a label."""
@@ -128,7 +114,7 @@ class Model(Protocol):
         """
 
     def export(self, make: Callable[[Any], T]) -> T:
-        """What `make` makes of the weights or the trained parts of the model, while nothing is learned."""
+        """Call `make` with the weights or the trained parts of the model, while nothing is learned."""
 
 
 class Parts(NamedTuple):
@@ -146,14 +132,14 @@ class Form(Protocol):
         """The scores of rows, (n_rows, n_classes)."""
 
     def parts(self, row: Any) -> Parts:
-        """What the columns of a row add to its scores."""
+        """The scores of a row, taken apart by columns."""
 
 
 class WordForm(Form, Protocol):
     """The same where columns are words."""
 
     def weights(self, columns: npt.NDArray[np.int64]) -> Floats:
-        """What one occurrence of some words adds, (n_columns, n_classes)."""
+        """The weights of some words: one occurrence adds them to the scores, (n_columns, n_classes)."""
 
 
 class KeptForm(Form, Protocol):
@@ -195,3 +181,68 @@ def check_label(classes: Sequence[Label], label: Any) -> None:
         check_types([label], classes)
         names = some(classes)
         raise LabelError(f"there is no label {label!r}: the labels are {names}")
+
+
+# Weights that a file keeps, checked before a kernel reads them: kernels check no bounds
+#
+# A form gives its numbers by `arrays`, and takes them back by `from_arrays`.  A file may come from anywhere: whatever
+# `from_arrays` takes has gone through one of these functions.
+
+
+def take(
+    weights: Parameters,
+    name: str,
+    dtype: Any,
+    shape: tuple[int | None, ...],
+    least: float = -np.inf,
+    most: float = np.inf,
+) -> npt.NDArray[Any]:
+    """An array of this type and shape (None is any length), whose numbers are finite and within bounds.
+
+    Raises
+    ------
+    DataError
+        If it is another one.
+    """
+    try:
+        array = weights.arrays[name]
+    except KeyError:
+        raise DataError(f"the weights lack {name!r}") from None
+    lengths = len(array.shape) == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
+    if array.dtype != np.dtype(dtype) or not lengths:
+        raise DataError(f"the weights have {name!r} in another shape than their model has it")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise DataError(f"the weights have numbers in {name!r} that are not finite")
+    if array.size and not (least <= array.min() and array.max() <= most):
+        raise DataError(f"the weights have numbers in {name!r} beyond their bounds")
+    return array
+
+
+def take_ids(weights: Parameters, name: str, n: int) -> npt.NDArray[np.int64]:
+    """Ids below n, which ascend."""
+    ids = take(weights, name, np.int64, (None,), 0, n - 1)
+    if (np.diff(ids) <= 0).any():
+        raise DataError(f"the weights have ids in {name!r} that do not ascend")
+    return ids
+
+
+def take_fact(weights: Parameters, name: str, *types: type[T]) -> T:
+    """A fact of one of these types; a number is finite and not negative.
+
+    >>> take_fact(Parameters({"n_docs": 3.0, "norm": None}, {}), "n_docs", float)
+    3.0
+    """
+    fact = weights.facts.get(name)
+    if type(fact) not in types or (isinstance(fact, (int, float)) and not 0 <= fact < np.inf):
+        raise DataError(f"the weights have something else where {name!r} should be")
+    return fact  # type: ignore[return-value]
+
+
+def take_labels(weights: Parameters, name: str) -> list[Any]:
+    """Labels of one type, each once."""
+    labels = take_fact(weights, name, list)
+    if not any(all(type(label) is kind for label in labels) for kind in TYPES.values()) or len(set(labels)) < len(
+        labels
+    ):
+        raise DataError(f"the weights have no list of labels where {name!r} should be")
+    return labels

@@ -28,12 +28,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from bunrui.kernel.logs import log, log1p
+from bunrui.kernel.arithmetic import log, log1p
 from bunrui.models.rest import against, log_odds, rest_of_words
-from bunrui.models.scorer import Floats, Scorer, Smoothing, positive
+from bunrui.models.scorer import Scorer, Smoothing, positive
 from bunrui.models.view import CountView, FeatureCounts
-
-__all__ = ["binary", "mixed", "multinomial"]
+from bunrui.sparse import Floats
 
 
 def multinomial(

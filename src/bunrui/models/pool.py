@@ -34,27 +34,22 @@ from bunrui.counts import Counts, Label
 from bunrui.engines.count import count
 from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import OptionError
-from bunrui.kernel.mutex import Mutex
+from bunrui.kernel.slices import Mutex
 from bunrui.memory import Memory, PoolTexts, document_digests
 from bunrui.models.counting import CountingModel
-from bunrui.models.keywords import counts_of
+from bunrui.models.explain import counts_of
 from bunrui.models.linear import probabilities
-from bunrui.models.model import Best, Parts, WordQuestion, best_of
+from bunrui.models.model import Parts, WordQuestion
 from bunrui.models.scorer import ColumnSmoothing, Docs, Scorer
-from bunrui.models.trained import Fitted, rows_of
+from bunrui.models.trained import Fitted, FittedModel, rows_of
 from bunrui.models.view import FeatureCounts, gather
-from bunrui.sparse import Sparse
+from bunrui.sparse import Floats, Integers, Sparse
 
 if TYPE_CHECKING:
-    from bunrui.models.keywords import Word
+    from bunrui.models.explain import Word
     from bunrui.models.loo import CountedCorpus
-    from bunrui.views.explanation import Explanation
-
-__all__ = ["Ground", "PooledModel", "labelled_in", "unlabelled_among"]
 
 T = TypeVar("T")
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 # At most so many steps, fewer where the share of no text moves any more.  With 2, 5, 10 and 20 the best weight reaches
 # .644, .646, .648 and .648, a mean of four corpora with 100 and 500 labels; the largest weight, which is too much for
@@ -101,27 +96,11 @@ class ExpectedCounts(NamedTuple):
     def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> FeatureCounts:
         """The cells of some columns, one for every class."""
         rows = self.counts if len(ids) == self.n_features else self.counts[ids]
-        n, n_classes = rows.shape
-        return FeatureCounts(
-            ids,
-            np.arange(n, dtype=np.int64) * n_classes,
-            np.full(n, n_classes, np.int32),
-            np.tile(np.arange(n_classes, dtype=np.int32), n),
-            rows.reshape(-1),
-            rows.sum(axis=1),
-        )
-
-    def words_of(self, ids: npt.NDArray[np.uint32]) -> list[str]:
-        """Never asked: a pool is refused where words have an alpha of their own."""
-        raise NotImplementedError
-
-    def has_words(self, words: list[str]) -> list[bool]:
-        """Never asked: a pool is refused where words have an alpha of their own."""
-        raise NotImplementedError
+        return FeatureCounts.of_table(ids, rows, rows.sum(axis=1))
 
 
 class Expectation(NamedTuple):
-    """What the steps have come to: a linear model.
+    """The result of the steps: a linear model.
 
     Attributes
     ----------
@@ -195,7 +174,7 @@ class Ground:
         return X.with_data(np.ones(X.n_cells) if self._presence else X.data.astype(np.float64))
 
     def counted(self, texts: Any, classes: Integers, copies: Integers) -> Floats:
-        """What labelled documents add to the counts, (n_features, n_classes)."""
+        """The counts of labelled documents, (n_features, n_classes)."""
         X = self.rows(texts)
         own = np.zeros((X.shape[0], len(self.classes)))
         own[np.arange(len(own)), classes] = copies
@@ -244,7 +223,7 @@ class Ground:
 
 
 def _weights(view: ExpectedCounts, scorer: Scorer) -> Floats:
-    """What one occurrence adds to a score, (n_features, n_classes)."""
+    """The weights: one occurrence adds them to the scores, (n_features, n_classes)."""
     cells = view.gather(view.feature_ids(), scorer.by_docs)
     table = scorer.weigh(cells).reshape(view.counts.shape) + scorer.slope
     if scorer.share is not None:
@@ -324,7 +303,7 @@ class _ExpectedForm:
         return X.with_data(np.ones(X.n_cells)) if self._presence else X
 
 
-class PooledModel:
+class PooledModel(FittedModel):
     """A counting model of the labelled documents and a pool, made when it first answers after a change."""
 
     def __init__(self, plain: CountingModel, weight: float, analyzer: Analyzer, memory: Memory) -> None:
@@ -334,7 +313,7 @@ class PooledModel:
         self._training = Mutex()
 
     @contextmanager
-    def _read(self) -> Iterator[Fitted]:
+    def fitted(self) -> Iterator[Fitted]:
         """The model of what is there now, with the lock of the memory held."""
         while True:
             self._fit()
@@ -363,28 +342,13 @@ class PooledModel:
         form = _ExpectedForm(ground.expect(self._weight), presence=self._plain.reads_presence)
         return Fitted(ground.both, self._analyzer, form, ground.classes, ground.ids, None, in_order_of_text=True)
 
-    def scores(self, texts: Any) -> tuple[list[Label], Floats]:
-        """Classes, and scores (n_docs, n_classes)."""
-        with self._read() as fitted:
-            return fitted.classes, fitted.scores(texts)
-
-    def best(self, texts: Any, k: int) -> Best:
-        """The k best classes of every text, or all where there are fewer."""
-        classes, scores = self.scores(texts)
-        return Best(classes, self._memory.counts.live.dtype, *best_of(scores, k))
-
     def label_odds(self, texts: Any) -> tuple[list[Label], Floats]:
         """Labels, and the log-odds of each against the rest, by the labelled documents alone."""
         return self._plain.label_odds(texts)
 
-    def explain(self, text: Any, label: Label | None, against: Label | None) -> Explanation:
-        """What every feature of a text adds to the score of a label, held against that of another."""
-        with self._read() as fitted:
-            return fitted.explain(text, label, against)
-
     def words(self, question: WordQuestion) -> list[Word]:
         """The words that speak for a label, those of the pool too; their counts are those of labelled documents."""
-        with self._read() as fitted:
+        with self.fitted() as fitted:
             found = fitted.words(question)
             counts = self._memory.counts
             ids = np.array(counts.ids_of([word.text for word in found]), np.int64)

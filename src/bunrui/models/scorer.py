@@ -1,4 +1,4 @@
-"""What all text models share: smoothing, priors, and the linear scorer that a model becomes.
+"""The parts that all text models share: smoothing, priors, and the linear scorer that a model becomes.
 
     score[c](d) = bias[c] + scale[c] * ( slope[c] * length(d) + sum over f of x[f] * (shared[f] + weight[f, c]) )
 
@@ -12,33 +12,17 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from bunrui.counts import Counts, Label
 from bunrui.errors import Option, OptionError
-from bunrui.kernel.logs import log
-from bunrui.models.view import CountView, FeatureCounts, sum_cells, sum_features
-
-__all__ = [
-    "MLE_LAMBDA",
-    "ColumnSmoothing",
-    "Docs",
-    "Scorer",
-    "Smoothing",
-    "check_rows",
-    "column_names",
-    "log_prior",
-    "normalised",
-    "positive",
-    "prior_shares",
-    "smoothing_of",
-    "smoothing_on",
-]
-
-Floats = npt.NDArray[np.float64]
+from bunrui.kernel.arithmetic import log
+from bunrui.labels import check_types
+from bunrui.models.view import CountView, FeatureCounts, WordView, sum_cells, sum_features
+from bunrui.sparse import Floats
 
 # Cells that are weighed one by one.
 _FEW_CELLS = 1 << 10
@@ -84,7 +68,8 @@ class Smoothing:
         if self.is_single:
             return self.value
         distinct, places = np.unique(ids, return_inverse=True)
-        return np.array([self.by_word.get(text, self.value) for text in view.words_of(distinct)])[places]
+        words = cast(WordView, view).words_of(distinct)
+        return np.array([self.by_word.get(word, self.value) for word in words])[places]
 
     def by_cell(self, view: CountView, cells: FeatureCounts) -> Floats | float:
         """λ of every cell; a float where all share it."""
@@ -95,7 +80,7 @@ class Smoothing:
         """The sum of λ over the features of a view, in an order that does not matter."""
         if self.is_single:
             return self.value * view.n_features
-        there = view.has_words(list(self.by_word))
+        there = cast(WordView, view).has_words(list(self.by_word))
         named = sorted(zip(self.by_word.values(), there, strict=True), key=lambda pair: pair[0])
         n_named = sum(known for _, known in named)
         return self.value * (view.n_features - n_named) + sum(lam * known for lam, known in named)
@@ -178,7 +163,7 @@ def smoothing_on(
     (1.0, 1e-100)
     """
     if alpha is None or isinstance(alpha, (Mapping, str, bool)) or smoothing not in ("eap", "map"):
-        return _known(n_features, names, smoothing_of(smoothing, alpha, default=1.0))
+        return _by_column(n_features, names, smoothing_of(smoothing, alpha, default=1.0))
     try:
         values = np.asarray(alpha, np.float64)
     except (TypeError, ValueError) as error:
@@ -202,12 +187,17 @@ def smoothing_on(
     return ColumnSmoothing(float(values.min()), vanishing=vanishing, by_column=values)
 
 
-def _known(n_features: int, names: Sequence[str] | None, smoothing: Smoothing) -> Smoothing:
-    known = (names if names is not None else column_names(n_features)) if smoothing.by_word else ()
-    for name in smoothing.by_word:
-        if name not in known:
+def _by_column(n_features: int, names: Sequence[str] | None, smoothing: Smoothing) -> Smoothing:
+    """λ of columns by their places, where it names some of them."""
+    if smoothing.is_single:
+        return smoothing
+    places = {name: k for k, name in enumerate(column_names(n_features) if names is None else names)}
+    values = np.full(n_features, smoothing.value)
+    for name, value in smoothing.by_word.items():
+        if name not in places:
             raise OptionError(f"alpha names the column {name!r}, which X does not have")
-    return smoothing
+        values[places[name]] = value
+    return ColumnSmoothing(smoothing.value, by_column=values)
 
 
 def column_names(n_features: int) -> list[str]:
@@ -238,6 +228,8 @@ def log_prior(counts: Counts | Docs, prior: Any) -> Floats:
     # Names are for priors that are given; of 100,000 classes the list would take longer than all else here.
     names = isinstance(prior, Mapping)
     labels = [counts.labels[c] for c in np.flatnonzero(alive).tolist()] if names else ()
+    for label in prior if names else ():
+        check_types([label], labels)
     out = np.zeros(len(alive))
     out[alive] = log(prior_shares(counts.doc_count[alive], labels, prior))
     return out
@@ -283,7 +275,8 @@ def positive(totals: npt.NDArray[Any], smoothing: Smoothing) -> Floats:
     loses.  Where no document has a word, there is nothing to divide.
     """
     # 1e-100 for each feature is far below this, and what a class has is above it, be it a fraction.
-    return np.where(totals > (1e-50 if smoothing.vanishing else 0.0), totals, 1.0)
+    is_above = totals > (1e-50 if smoothing.vanishing else 0.0)
+    return np.asarray(totals, np.float64) if is_above.all() else np.where(is_above, totals, 1.0)
 
 
 @dataclass(frozen=True)
@@ -337,10 +330,7 @@ class Scorer:
         """The same as `weigh`; where many cells of a feature have the same count, of each count once."""
         if not self.by_count or len(cells.counts) <= _FEW_CELLS or cells.counts.dtype.kind != "i":
             return self.weigh(cells)
-        # Lists without cells have no largest count, and would hide that of others.
-        lists = cells.lengths > 0
-        most = np.zeros(len(cells.ids), np.int64)
-        most[lists] = np.maximum.reduceat(cells.counts, cells.starts[lists])
+        most = cells.largest()
         # Without a document, a feature that only it had has a cell of count 0.
         if int(most.sum(dtype=np.float64)) > len(cells.counts) // 2 or cells.counts.min() < 1:
             return self.weigh(cells)

@@ -9,7 +9,6 @@ what is not zero.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -17,15 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.cells import ranges
-from bunrui.classcounts import ClassCounts, SparseCounts
+from bunrui.classcounts import SparseCounts
 from bunrui.errors import OptionError
 from bunrui.models.scorer import Scorer
 from bunrui.models.view import CountView, FeatureCounts
-from bunrui.sparse import Sparse
-
-__all__ = ["DENSE_CELLS", "MOST_CELLS", "MatrixView", "Table", "dense_table"]
-
-Floats = npt.NDArray[np.float64]
+from bunrui.sparse import Floats, Sparse
 
 DENSE_CELLS = 1 << 24  # of a table that is kept: 128 MB
 MOST_CELLS = 1 << 30  # of a table that somebody asks for: 8 GB
@@ -40,13 +35,6 @@ class MatrixView(NamedTuple):
 
     doc_count: npt.NDArray[Any]
     counts: SparseCounts
-    names: Sequence[str] | None = None
-    every: SparseCounts | None = None  # the totals of all rows, where rows may be of several classes
-
-    @classmethod
-    def of(cls, learned: ClassCounts, names: Sequence[str] | None = None) -> MatrixView:
-        """Counts of one part."""
-        return cls(learned.doc_count, learned.part, names)
 
     @property
     def n_features(self) -> int:
@@ -59,7 +47,7 @@ class MatrixView(NamedTuple):
 
     def total(self, by_docs: bool) -> Any:
         """N."""
-        return (self.every or self.counts).class_sum.sum()
+        return self.counts.class_sum.sum()
 
     def feature_ids(self) -> npt.NDArray[np.uint32]:
         """All columns."""
@@ -71,19 +59,9 @@ class MatrixView(NamedTuple):
         cells = self.counts.cells if is_all else self.counts.cells_of(ids)
         return FeatureCounts.of(ids, cells, np.asarray(cells.row_sums(), cells.data.dtype))
 
-    def words_of(self, ids: npt.NDArray[np.uint32]) -> list[str]:
-        """The names of some columns, where they have names."""
-        names = self.names
-        return [names[f] if names is not None else f"x{f}" for f in ids.tolist()]
-
-    def has_words(self, words: list[str]) -> list[bool]:
-        """Whether there are columns with these names."""
-        known = set(self.words_of(self.feature_ids()))
-        return [word in known for word in words]
-
 
 def dense_table(view: CountView, scorer: Scorer, ids: npt.NDArray[np.uint32] | None = None) -> Floats:
-    """What one occurrence of all features, or of some, adds to a score, (n_features, n_classes)."""
+    """The weights of all features, or of some: one occurrence adds them to the scores, (n_features, n_classes)."""
     n_classes = len(scorer.slope)
     if ids is None and view.n_features * n_classes > MOST_CELLS:
         raise OptionError(
@@ -110,12 +88,12 @@ class Table:
 
     @cached_property
     def weights(self) -> Floats:
-        """What one occurrence adds to a score, (n_features, n_classes)."""
+        """The weights of all features, (n_features, n_classes)."""
         self._is_made = True
         return dense_table(self.view, self.scorer)
 
     def scores(self, X: Any) -> Floats:
-        """Of every row of an array or of sparse rows, (n_rows, n_classes)."""
+        """The scores of every row of an array or of sparse rows, (n_rows, n_classes)."""
         if self.view.n_features * len(self.scorer.slope) > DENSE_CELLS:
             return self._sparse_scores(Sparse.of(X))
         if not self._is_made and hasattr(X, "indptr") and 4 * len(X.data) < self.view.n_features:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -16,30 +17,54 @@ from bunrui.classcounts import MOST_PAIRS
 from bunrui.counts import Counts, Label
 from bunrui.engines.matrix import look_up
 from bunrui.errors import DataError, NotLearnedError, OptionError, Step
-from bunrui.kernel.mutex import Mutex
+from bunrui.kernel.slices import Mutex
 from bunrui.memory import Batch, Documents, Memory, Parameters
 from bunrui.models.aode import train_aode
 from bunrui.models.counting import several_labels_error
-from bunrui.models.explain import hold, place_on_text, read
+from bunrui.models.explain import Word, find, find_word, hold, place_on_text, read, words_of
 from bunrui.models.heads import HeadForm, Keys, LinearHead, train_arow, train_nbsvm
-from bunrui.models.keywords import Word, find, find_word, words_of
 from bunrui.models.kinds import MOST_FEATURES, TRAINED, is_kept, reads_table
 from bunrui.models.loo import CountedCorpus
-from bunrui.models.model import Best, Form, KeptForm, Options, Parts, WordForm, WordQuestion, best_of
-from bunrui.models.parameters import take, take_ids
+from bunrui.models.model import Best, Form, KeptForm, Options, Parts, WordForm, WordQuestion, best_of, take, take_ids
 from bunrui.models.twcnb import StepsForm, train_twcnb
 from bunrui.models.view import View, select, whole
-from bunrui.sparse import Sparse
+from bunrui.sparse import Floats, Integers, Sparse
 from bunrui.views.explanation import Explanation
 
-__all__ = ["Fitted", "TrainedModel", "restore", "rows_of", "train"]
-
 T = TypeVar("T")
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
-class TrainedModel:
+class FittedModel(ABC):
+    """The answers of a model that is fitted when it first answers after a change."""
+
+    _memory: Memory
+
+    @abstractmethod
+    def fitted(self) -> AbstractContextManager[Fitted]:
+        """The model of what is there now, with the lock of the memory held."""
+
+    def scores(self, texts: Any) -> tuple[list[Label], Floats]:
+        """Classes, and scores (n_docs, n_classes)."""
+        with self.fitted() as fitted:
+            return fitted.classes, fitted.scores(texts)
+
+    def best(self, texts: Any, k: int) -> Best:
+        """The k best classes of every text, or all where there are fewer."""
+        classes, scores = self.scores(texts)
+        return Best(classes, self._memory.counts.live.dtype, *best_of(scores, k))
+
+    def explain(self, text: Any, label: Label | None, against: Label | None) -> Explanation:
+        """Explain a label against another: the share of every feature of a text in the difference of their scores."""
+        with self.fitted() as fitted:
+            return fitted.explain(text, label, against)
+
+    def words(self, question: WordQuestion) -> list[Word]:
+        """The words that speak for a label."""
+        with self.fitted() as fitted:
+            return fitted.words(question)
+
+
+class TrainedModel(FittedModel):
     """A model with its options, trained from the documents of a memory as they are now."""
 
     def __init__(self, options: Options, analyzer: Analyzer, memory: Memory) -> None:
@@ -107,29 +132,9 @@ class TrainedModel:
         # Weights that were meant to harm may lack a label.
         return fitted if before is not None or found is None or fitted.is_consistent else train(*args, None)
 
-    def scores(self, texts: Any) -> tuple[list[Label], Floats]:
-        """Classes, and scores (n_docs, n_classes)."""
-        with self.fitted() as fitted:
-            return fitted.classes, fitted.scores(texts)
-
-    def best(self, texts: Any, k: int) -> Best:
-        """The k best classes of every text, or all where there are fewer."""
-        classes, scores = self.scores(texts)
-        return Best(classes, self._memory.counts.live.dtype, *best_of(scores, k))
-
     def label_odds(self, texts: Any) -> tuple[list[Label], Floats]:
         """Nothing: labels are not told from the rest."""
         raise several_labels_error(self._options["model"])
-
-    def explain(self, text: Any, label: Label | None, against: Label | None) -> Explanation:
-        """What every feature of a text adds to the score of a label, held against that of another."""
-        with self.fitted() as fitted:
-            return fitted.explain(text, label, against)
-
-    def words(self, question: WordQuestion) -> list[Word]:
-        """The words that speak for a label."""
-        with self.fitted() as fitted:
-            return fitted.words(question)
 
     @property
     def one_pass(self) -> bool:
@@ -140,11 +145,12 @@ class TrainedModel:
         """Nothing: the model would be trained for each document."""
         model, n_docs = self._options["model"], len(corpus)
         raise OptionError(
-            f"{model} is trained from documents, and would be trained {n_docs:,} times: use cross_validate"
+            f"{model} is trained from documents, and would be trained {n_docs:,} times: use cross_validate",
+            cause="trained-model",
         )
 
     def export(self, make: Callable[[Fitted], T]) -> T:
-        """What `make` makes of the fitted model, while nothing is learned."""
+        """Call `make` with the fitted model, while nothing is learned."""
         with self.fitted(is_whole=True) as fitted:
             return make(fitted)
 
@@ -208,7 +214,7 @@ class Fitted:
         return self.form.scores(rows)
 
     def explain(self, document: Any, label: Label | None, against: Label | None) -> Explanation:
-        """What every word adds to the score of a label, held against that of another."""
+        """Explain a label against another: the share of every word in the difference of their scores."""
         reading = read(self._analyzer, document)
         row = self.rows([document])
         duel = hold(self.classes, self.form.scores(row)[0], label, against)
@@ -316,11 +322,7 @@ class Nothing:
 
 
 def train(
-    options: Mapping[str, Any],
-    analyzer: Analyzer,
-    counts: Counts,
-    source: Documents,
-    previous: Fitted | None,
+    options: Mapping[str, Any], analyzer: Analyzer, counts: Counts, source: Documents, previous: Fitted | None
 ) -> Fitted:
     """The model of all documents; `previous` is what was trained last, with the same options."""
     if not counts.n_docs:
@@ -333,7 +335,7 @@ def train(
         labelled = ((batch, *_label_rows(np.arange(len(batch.texts)), batch)[:2]) for batch in batches)
         return train_columns(options, analyzer, counts, labelled, mark)
     ids = _choose_features(name, options, counts, len(classes))
-    # What is chosen among the words changes with every document.
+    # The choice among the words changes with every document.
     goes_on = name == "arow" and ids is None and previous is not None and previous.counts is counts
     goes_on, batches, mark = source.batches(previous.mark if goes_on and previous is not None else None)
     width = counts.n_ids if ids is None else len(ids)

@@ -1,31 +1,195 @@
 """TWCNB: the complement with all five steps of Rennie et al. (2003), trained from documents.
 
-Rows go through the steps of `transform.py`, then the complement with weight normalisation weighs them; documents are
-scored by their raw counts, as in the article.  Golden values: tests/golden/test_twcnb.py
+Rows of counts take three steps before the complement with weight normalisation weighs them:
+
+    x[f, d] = log(n[f, d] + 1)                              log TF: a word that comes twice does not say twice as much
+    x[f, d] = x[f, d] · log(D / D[f])                       IDF: words of many documents say little
+    x[f, d] = x[f, d] / sqrt(sum over f of x[f, d]²)        length norm: long documents do not speak louder
+
+    D all documents, D[f] those that contain f
+
+A document whose length is 0 after IDF (all its words are in all documents) stays 0: it contributes nothing.
+
+IDF and length norm change the weight of every old row when a new one comes, so that counts alone cannot go on
+learning.  With the rows (`KeptRows`) they can, exactly: the steps are taken anew, and their sums have no order.
+
+Documents are scored by their raw counts, as in the article.
+
+Rennie, Shih, Teevan, Karger (2003), table 4.  Golden values: tests/golden/test_twcnb.py
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.classcounts import ClassCounts, SparseCounts, encode_labels
-from bunrui.errors import DataError
+from bunrui.classcounts import ClassCounts, Labels, SparseCounts, encode_labels
+from bunrui.errors import DataError, UnlearnError
+from bunrui.kernel.arithmetic import log, log1p
 from bunrui.memory import Parameters
 from bunrui.models.complement import complement
-from bunrui.models.model import Parts
-from bunrui.models.parameters import take
+from bunrui.models.model import Parts, take
 from bunrui.models.scorer import Smoothing, normalised, smoothing_on
 from bunrui.models.table import MatrixView, Table, dense_table
-from bunrui.models.transform import KeptRows, Steps
-from bunrui.sparse import Sparse
+from bunrui.sparse import Floats, Integers, Sparse, count_by_class
 
-__all__ = ["StepsForm", "train_twcnb"]
+_BITS = 31  # of each of the two parts of a number: sums of fewer than 2 ** 31 rows fit into an int64
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+
+# Steps, and the rows that take them
+
+
+class Steps(NamedTuple):
+    """Which steps to take.
+
+    Examples
+    --------
+    >>> steps = Steps(length_norm=True)
+    >>> steps.apply(np.array([0, 2, 2, 3]), np.array([0, 1, 5]), np.array([3.0, 4.0, 7.0])).tolist()
+    [0.6, 0.8, 1.0]
+    """
+
+    log_tf: bool = False
+    idf: bool = False
+    length_norm: bool = False
+
+    def of_rows(self, rows: Sparse, idf: Floats | None) -> Sparse:
+        """Rows after these steps."""
+        return rows.with_data(self.apply(rows.indptr, rows.indices, rows.data, idf))
+
+    def apply(
+        self, starts: npt.NDArray[Any], features: npt.NDArray[Any], values: npt.NDArray[Any], idf: Floats | None = None
+    ) -> Floats:
+        """The values of rows that are not zero: those of row d stand at starts[d] … starts[d + 1] - 1.
+
+        `idf` is log(D / D[f]) by feature, for the step of that name.
+        """
+        values = np.asarray(values, np.float64)
+        if self.log_tf:
+            values = log1p(values)
+        if self.idf and idf is not None:
+            values = values * idf[features]
+        if self.length_norm:
+            n_rows = len(starts) - 1
+            rows = np.repeat(np.arange(n_rows), np.diff(starts))
+            length = np.sqrt(np.bincount(rows, values**2, n_rows))
+            values = values / np.where(length > 0, length, 1.0)[rows]
+        return values
+
+
+def inverse_doc_freq(n_docs: float, doc_freq: npt.NDArray[Any]) -> Floats:
+    """log(D / D[f]) by feature; 0 for a feature that no document has, since it has no value to multiply."""
+    return log(n_docs / np.where(doc_freq > 0, doc_freq, n_docs))
+
+
+@dataclass(frozen=True, eq=False)
+class KeptRows:
+    """Rows, each with its class and its weight, as one part of `ClassCounts`.
+
+    Attributes
+    ----------
+    blocks : tuple of (Sparse of float64, codes, weights)
+    n_classes : int
+    """
+
+    blocks: tuple[tuple[Sparse, Integers, Floats], ...]
+    n_classes: int
+
+    @cached_property
+    def joined(self) -> tuple[Sparse, Integers, Floats]:
+        """All blocks as one."""
+        tables, codes, weights = zip(*self.blocks, strict=True)
+        return Sparse.stack(tables), np.concatenate(codes), np.concatenate(weights)
+
+    @cached_property
+    def idf(self) -> Floats:
+        """log(D / D[f]), where a row of weight 2 is two documents, (n_features,)."""
+        table, _, weights = self.joined
+        doc_freq = np.bincount(table.indices, np.repeat(weights, table.lengths), table.shape[1])
+        return inverse_doc_freq(float(weights.sum()), doc_freq)
+
+    def counts(self, steps: Steps) -> SparseCounts:
+        """The counts of all rows after some steps."""
+        table, codes, weights = self.joined
+        values = steps.of_rows(table, self.idf if steps.idf else None)
+        values = values.with_data(values.data * np.repeat(weights, values.lengths))
+        return SparseCounts(_exact_sums(values, codes, self.n_classes))
+
+    def refusal(self, other: KeptRows, whole_rows: bool) -> str | None:
+        """All rows can be taken back exactly."""
+        return None
+
+    def over(self, places: Integers, n_classes: int) -> KeptRows:
+        """The same rows among more classes."""
+        return KeptRows(tuple((table, places[codes], weights) for table, codes, weights in self.blocks), n_classes)
+
+    def plus(self, other: KeptRows) -> KeptRows:
+        """The rows of both."""
+        return KeptRows(self.blocks + other.blocks, self.n_classes)
+
+    def minus(self, other: KeptRows, classes: Labels, doc_count: npt.NDArray[Any]) -> KeptRows:
+        """Without some rows, each of which must be there, with the same label and weight."""
+        theirs = defaultdict(list)
+        for place, key in other._keys(range(len(other.joined[1]))):
+            theirs[key].append(place)
+        table, codes, weights = self.joined
+        alike = np.flatnonzero(np.isin(table.lengths, np.unique(other.joined[0].lengths)))
+        stays = np.ones(len(codes), bool)
+        # The last that came goes first: which of two equal rows goes does not matter to the model.
+        for place, key in self._keys(alike[::-1].tolist()):
+            if theirs.get(key):
+                theirs[key].pop()
+                stays[place] = False
+        missing = [place for places in theirs.values() for place in places]
+        if missing:
+            raise UnlearnError(f"row {min(missing)} was never learned with this label and weight", row=min(missing))
+        return KeptRows(((table.take(stays), codes[stays], weights[stays]),), self.n_classes)
+
+    def keep(self, alive: npt.NDArray[np.bool_]) -> KeptRows:
+        """The rows of some classes."""
+        table, codes, weights = self.joined
+        stays = alive[codes]
+        places = np.cumsum(alive) - 1
+        return KeptRows(((table.take(stays), places[codes[stays]], weights[stays]),), int(alive.sum()))
+
+    def _keys(self, places: Iterable[int]) -> Iterator[tuple[int, Any]]:
+        """Some rows, each with a key that equal rows share."""
+        table, codes, weights = self.joined
+        for k in places:
+            cells = slice(table.indptr[k], table.indptr[k + 1])
+            yield k, (int(codes[k]), float(weights[k]), table.indices[cells].tobytes(), table.data[cells].tobytes())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"blocks": self.blocks, "n_classes": self.n_classes}
+
+
+def _exact_sums(values: Sparse, codes: Integers, n_classes: int) -> Sparse:
+    """The sum of rows by class, (n_features, n_classes), the same bits in any order of the rows.
+
+    Each number is cut into two whole numbers, in units of the largest; whole numbers add up exactly.
+    """
+    top = float(values.data.max(initial=0.0))
+    if top <= 0:
+        return Sparse.zeros((values.shape[1], n_classes), np.float64)
+    # A power of two above all values: dividing by it loses nothing.
+    unit = 2.0 ** np.ceil(np.log2(top) + 1)
+    scaled = values.data / unit * 2.0**_BITS
+    upper = np.floor(scaled)
+    lower = np.floor((scaled - upper) * 2.0**_BITS)
+    ones = np.ones(len(codes), np.int64)
+    high, low = (
+        count_by_class(values.with_data(part.astype(np.int64)), codes, ones, n_classes) for part in (upper, lower)
+    )
+    return high.with_data(high.data * (unit / 2.0**_BITS) + low.data * (unit / 4.0**_BITS)).without_zeros()
+
+
+# The model
 
 
 class StepsForm:

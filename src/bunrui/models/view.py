@@ -17,31 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.counts import Counts
-from bunrui.errors import Option, OptionError
+from bunrui.errors import Option, OptionError, check_whole, is_whole
 from bunrui.kernel import score as scoring
-from bunrui.kernel.bycount import count_pairs
+from bunrui.kernel.arithmetic import exact_sums, exact_sums_of, halves_of, joined, log
 from bunrui.kernel.library import run
-from bunrui.kernel.logs import log
-from bunrui.kernel.sums import exact_sums, exact_sums_of, halves_of, joined
-from bunrui.sparse import Sparse
-
-__all__ = [
-    "CountView",
-    "FeatureCounts",
-    "FilledView",
-    "View",
-    "distinct_docs",
-    "gather",
-    "in_blocks",
-    "select",
-    "sum_cells",
-    "sum_features",
-    "tally",
-    "whole",
-]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from bunrui.kernel.score import count_pairs
+from bunrui.sparse import Floats, Integers, Sparse
 
 _NO_KEEP = np.empty(0, np.uint8)
 
@@ -78,11 +59,15 @@ class CountView(Protocol):
     def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> FeatureCounts:
         """The cells of some features: occurrences, or documents."""
 
+
+class WordView(CountView, Protocol):
+    """The same where features are words, which may have a λ of their own."""
+
     def words_of(self, ids: npt.NDArray[np.uint32]) -> Iterable[str]:
-        """The names of some features."""
+        """The texts of some features."""
 
     def has_words(self, words: list[str]) -> list[bool]:
-        """Whether there are features with these names."""
+        """Whether words are features."""
 
 
 class View(NamedTuple):
@@ -97,6 +82,8 @@ class View(NamedTuple):
         Over the features that are kept.
     n_terms, n_doc_freq : int
         The same over distinct documents.
+    is_filled : bool
+        Whether features have a cell for every class, be it 0: for a scorer that weighs every class of a feature.
     """
 
     counts: Counts
@@ -106,6 +93,7 @@ class View(NamedTuple):
     doc_freq_sum: Integers
     n_terms: int
     n_doc_freq: int
+    is_filled: bool = False
 
     @property
     def doc_count(self) -> Integers:
@@ -131,33 +119,20 @@ class View(NamedTuple):
 
     def sizes(self, ids: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
         """How many cells some features have."""
+        if self.is_filled:
+            _check_filled(len(ids), len(self.doc_count))
+            return np.full(len(ids), len(self.doc_count))
         return np.asarray(self.counts.postings.lengths[ids])
 
     def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> FeatureCounts:
         """The cells of some features: occurrences, or documents."""
-        return gather(self.counts, ids, by_docs)
+        cells = gather(self.counts, ids, by_docs)
+        return cells.filled(len(self.doc_count)) if self.is_filled else cells
 
     def feature_ids(self) -> npt.NDArray[np.uint32]:
         """Ids of the features that are kept."""
         ids = self.counts.live_ids()
         return (ids[self.keep[ids] != 0] if len(self.keep) else ids).astype(np.uint32)
-
-    def filled(self) -> FilledView:
-        """The same for a scorer that weighs every class of a feature."""
-        return FilledView(*self)
-
-
-class FilledView(View):
-    """A view that gathers a cell for every class, be it 0."""
-
-    def sizes(self, ids: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
-        """As many as there are classes."""
-        _check_filled(len(ids), len(self.doc_count))
-        return np.full(len(ids), len(self.doc_count))
-
-    def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> FeatureCounts:
-        """The cells of some features, one for each class."""
-        return super().gather(ids, by_docs).filled(len(self.doc_count))
 
 
 def in_blocks(view: CountView, ids: npt.NDArray[np.uint32], by_docs: bool) -> Iterator[FeatureCounts]:
@@ -237,7 +212,7 @@ class Tally(NamedTuple):
     others: Callable[[], Iterator[FeatureCounts]]
 
     def sum_cells(self, value: Callable[[FeatureCounts], Floats]) -> Integers:
-        """The sum of a value by class, in the halves of `kernel.sums`."""
+        """The sum of a value by class, in the halves of `kernel.arithmetic`."""
         n_classes, n_pairs = self.n_cells.shape
         sums = halves_of(value(self.pairs), np.arange(n_pairs), n_pairs) @ self.n_cells.T
         for cells in self.others():
@@ -294,9 +269,31 @@ class FeatureCounts(NamedTuple):
         """Some features, whose cells are the rows of a matrix."""
         return cls(ids, cells.indptr[:-1], cells.lengths.astype(np.int32), cells.indices, cells.data, totals)
 
+    @classmethod
+    def of_table(cls, ids: npt.NDArray[np.uint32], table: npt.NDArray[Any], totals: npt.NDArray[Any]) -> FeatureCounts:
+        """Some features with a cell for every class, be it 0, (n_features, n_classes)."""
+        n, n_classes = table.shape
+        return cls(
+            ids,
+            np.arange(n, dtype=np.int64) * n_classes,
+            np.full(n, n_classes, np.int32),
+            np.tile(np.arange(n_classes, dtype=np.int32), n),
+            table.reshape(-1),
+            totals,
+        )
+
     def spread(self, by_feature: Any) -> Any:
         """A value for each feature → for each cell."""
         return np.repeat(by_feature, self.lengths)
+
+    def largest(self) -> Integers:
+        """The largest count of every feature, 0 where it has no cell."""
+        # Lists without cells would hide the count of others.
+        lists = self.lengths > 0
+        most = np.zeros(len(self.ids), np.int64)
+        if lists.any():
+            most[lists] = np.maximum.reduceat(self.counts, self.starts[lists])
+        return most
 
     def up_to(self, most: Integers) -> FeatureCounts:
         """The same features with a cell of class 0 for every count from 1 to `most`, (n_features,).
@@ -327,12 +324,7 @@ class FeatureCounts(NamedTuple):
         _check_filled(n, n_classes)
         counts = np.zeros((n, n_classes), self.counts.dtype)
         counts[self.spread(np.arange(n)), self.classes] = self.counts
-        return self._replace(
-            starts=np.arange(n, dtype=np.int64) * n_classes,
-            lengths=np.full(n, n_classes, np.int32),
-            classes=np.tile(np.arange(n_classes, dtype=np.int32), n),
-            counts=counts.reshape(-1),
-        )
+        return FeatureCounts.of_table(self.ids, counts, self.totals)
 
 
 def _check_filled(n_features: int, n_classes: int) -> None:
@@ -401,12 +393,11 @@ def select(counts: Counts, min_df: int, max_features: int | tuple[str, int] | No
 
 
 def _check(min_df: Any, method: Any, most: Any) -> None:
-    if isinstance(min_df, bool) or not isinstance(min_df, (int, np.integer)) or min_df < 1:
+    if not is_whole(min_df) or min_df < 1:
         raise OptionError(option="min_df", value=min_df, expected="a whole number of documents, at least 1")
     if method not in ("mi", "chi2"):
         raise OptionError(f"features are chosen by 'mi' or 'chi2', not {method!r}", option="max_features")
-    if most is not None and (isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1):
-        raise OptionError(option="max_features", value=most, expected="a whole number, at least 1")
+    check_whole("max_features", most, or_none=True)
 
 
 def _best(counts: Counts, ids: Integers, method: str, most: int) -> Integers:
@@ -423,7 +414,7 @@ def mutual_information(cells: FeatureCounts, counts: Counts) -> Floats:
     absent = docs - present
     spread_df = cells.spread(df)
     with_f = present * (log(n * present) - log(spread_df * docs))
-    # What the class would add to "absent" if it never had the feature is counted for all classes at once, below.
+    # The share of a class that never had the feature in "absent" is counted for all classes at once, below.
     less = np.where(absent > 0, absent * (log(np.maximum(absent, 1.0)) - log(docs)), 0.0)
     rest = np.maximum(n - df, 1.0)
     without = (n - df) * (log(n) - log(rest))

@@ -21,7 +21,6 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
 from bunrui.calibration import fit_calibration, lengths_of
@@ -32,10 +31,8 @@ from bunrui.evaluation.crossvalidation import score_left_out
 from bunrui.evaluation.duplicates import find_duplicates
 from bunrui.evaluation.loo import Corpus
 from bunrui.evaluation.result import explain_against
+from bunrui.sparse import Integers
 from bunrui.views.explanation import Contribution, Explanation
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 # Where labels are almost equally unlikely, the surer suggestion tells more: without it, wrong labels come much later
 # with multinomial, whose probabilities are nearly all 0 or 1; with more of it, they come later with binary-complement.
@@ -140,7 +137,7 @@ class Audit:
         return f"<Audit: {self.n_docs} documents, {len(self.suspects)} suspects, {len(self.conflicts)} conflicts>"
 
     def _repr_html_(self) -> str:
-        from bunrui.views.notebook import audit_html
+        from bunrui.views.tables import audit_html
 
         return audit_html(self)
 

@@ -11,8 +11,6 @@ from bunrui.classifier import AnyClassifier
 from bunrui.errors import DataError, OptionError
 from bunrui.evaluation.crossvalidation import score_left_out
 
-__all__ = ["calibrate", "calibration_for", "check_reads_no_pool"]
-
 
 def calibrate(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Calibration:
     """Calibrate a classifier: `predict_proba` then gives calibrated probabilities.
@@ -50,7 +48,7 @@ def calibration_for(clf: AnyClassifier, texts: Any = None, labels: Any = None) -
     tx = getattr(clf, "last_change", 0)
     found = score_left_out(clf, texts, labels)
     if len(found.classes) < 2:
-        raise DataError("all documents have the same label: there is nothing to calibrate")
+        raise DataError("all documents have the same label: there is nothing to calibrate", cause="one-label")
     fitted = fit_calibration(found.scores, lengths_of(found.texts), found.own)
     return dataclasses.replace(
         fitted, model=clf.effective_options["model"], options=digest_of(clf.effective_settings), tx=tx
@@ -68,4 +66,5 @@ def check_reads_no_pool(clf: AnyClassifier) -> None:
             f"leave it as it is: {stands}, by the folds that chose their weight, from {FEWEST} documents on; or take "
             "all texts without a label back first ('bunrui forget FILE --unlabelled', or unlearn_unlabelled())"
         ),
+        cause="pool-helps",
     )

@@ -21,8 +21,7 @@ from bunrui.evaluation.uncertainty import Interval, McNemar, mcnemar
 from bunrui.models import AUTO, MODELS, TRAINED
 from bunrui.selection.measurement import Cost, Documents, Fitted, Folds, LeaveOneOut, by_folds
 from bunrui.selection.settings import Settings, analyzer_fields, analyzer_name, analyzer_named, analyzers_for
-
-Floats = npt.NDArray[np.float64]
+from bunrui.sparse import Floats
 
 _SIGNIFICANT = 0.05
 
@@ -77,7 +76,7 @@ class Row:
 
     @property
     def features(self) -> str:
-        """What it reads, in a word or two."""
+        """The features that it reads, in a word or two."""
         return "TF-IDF" if self.analyzer is None else analyzer_name(self.analyzer)
 
     @property
@@ -179,7 +178,7 @@ def compare(
     test : pair of texts and labels, optional
         Documents to predict after learning `texts`.
     models : iterable of str, optional
-        By default all of them; with `loo` those that read counts.
+        By default all of them, and the automatic choice, `auto`; with `loo` those that read counts.
     analyzers : iterable of str or AnalyzerSpec, optional
         Such as `universal`, `words`, `words:2`.  By default `universal`; `words:2` if the text has spaces; and a
         dictionary if one is installed for the language of most of the text.
@@ -211,16 +210,16 @@ def compare(
         what = "analyzers" if analyzers else "baselines"
         raise OptionError(f"{what} are for text, and these documents are tokens or counts: leave them out")
     specs = [analyzer_named(name) for name in analyzers] if analyzers else analyzers_for(documents.texts)
-    todo = [Settings(model=model, analyzer=spec) for spec in dict.fromkeys(specs) for model in chosen]
-    # What is chosen must not have seen documents that test it, so that only the learned ones count.
-    automatic = Settings.automatic(texts, labels, specs[0]) if models is None else None
+    todo = [Settings(model=model, analyzer=spec) for spec in dict.fromkeys(specs) for model in chosen if model != AUTO]
+    # The choice must not have seen the documents that test it, so that only the learned ones count.
+    automatic = Settings.automatic(texts, labels, specs[0]) if models is None or AUTO in chosen else None
+    if automatic is None and AUTO in chosen:  # too few documents to tell
+        automatic = Settings(analyzer=specs[0])
     # Trained models take their time: models that count come first.
     todo.sort(key=lambda settings: settings.is_trained)
-    return _measure(basis, [*todo, *([automatic] if automatic else [])], automatic, baselines, watch or _watch_not)
-
-
-def _watch_not(progress: Progress) -> None:
-    """Nobody watches."""
+    return _measure(
+        basis, [*todo, *([automatic] if automatic else [])], automatic, baselines, watch or (lambda progress: None)
+    )
 
 
 def check_models(models: Iterable[str] | None, *, loo: bool, baselines: bool) -> tuple[str, ...]:
@@ -236,8 +235,9 @@ def check_models(models: Iterable[str] | None, *, loo: bool, baselines: bool) ->
         if loo and name in _ON_TEXT:
             problem = f"{name} would be trained once for each document: compare it by folds, without "
             raise OptionError((problem, Option("loo")))
-        if name not in every:
-            raise OptionError(f"there is no model {name!r} to compare", option="models", value=name, choices=every)
+        if name not in (*every, AUTO):
+            choices = (*every, AUTO)
+            raise OptionError(f"there is no model {name!r} to compare", option="models", value=name, choices=choices)
     return chosen
 
 

@@ -18,6 +18,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from types import SimpleNamespace, TracebackType
@@ -31,12 +32,9 @@ from bunrui.analysis import AnalyzerSpec
 from bunrui.documents import Reader, read
 from bunrui.engines.stream import ahead, texts_of
 from bunrui.errors import DataError, Option, OptionError, StoreError, check_whole
-from bunrui.kernel.logs import log
+from bunrui.kernel.arithmetic import log
 from bunrui.selection.ratio import HASH_BITS, Ratio
-from bunrui.selection.records import Batch, Originals
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from bunrui.sparse import Floats, Integers
 
 _MOST_PARTS = 10**9  # the denominator of a share: .07 is 7 / 100, and not the float next to it, which is larger
 
@@ -53,7 +51,8 @@ class Rows(NamedTuple):
     Attributes
     ----------
     rows : array of structs, or of strings
-        Parquet and Arrow files give all columns, JSON lines and CSV files lines with JSON objects: see `records.py`.
+        Formats with columns give structs of all columns, and JSON lines the lines as they stood.  Other formats give
+        structs of text, id, source and line.
     log_ratio : (n_rows,) float64
     """
 
@@ -171,8 +170,8 @@ class Selection:
     Attributes
     ----------
     targets : Reader
-    originals : Originals
-        Raw, as it is scored.
+    raws : Reader
+        Raw, as it is scored: with whole rows.
     ratio : Ratio
         The ratio of the last pass, like `n_raw` and `n_selected`.
     n_raw, n_selected : int
@@ -189,11 +188,10 @@ class Selection:
         folder: str | None,
         bar: Callable[[Any], AbstractContextManager[Any]],
     ) -> None:
-        self.targets = targets
-        self.originals = Originals(raws)
+        self.targets, self.raws = targets, Reader(raws.sources, replace(raws.options, rows=True))
         self.ratio = new_ratio()
         self.n_raw = self.n_selected = 0
-        self._raws, self._new_ratio, self._choice = raws, new_ratio, choice
+        self._counted, self._new_ratio, self._choice = raws, new_ratio, choice
         self._fit_on, self._folder, self._bar = fit_on, folder, bar
 
     def __iter__(self) -> Iterator[Rows]:
@@ -203,11 +201,11 @@ class Selection:
         if not ratio.has_target:
             raise DataError("the target has no words: nothing can look like it")
         if self._fit_on is None:
-            self._learn(ratio.learn_raw, self._raws)
+            self._learn(ratio.learn_raw, self._counted)
         else:
-            sources = self._raws.sources
+            sources, options = self._counted.sources, self._counted.options
             for source in sources:
-                self._learn(ratio.learn_raw, Reader([source], self._raws.options), -(-self._fit_on // len(sources)))
+                self._learn(ratio.learn_raw, Reader([source], options), -(-self._fit_on // len(sources)))
         if not ratio.n_raw:
             raise DataError("there are no documents in raw: nothing was selected")
         threshold = self._choice.threshold
@@ -228,31 +226,58 @@ class Selection:
                     if not left:
                         return
 
-    def _scored(self) -> Iterator[tuple[Batch, Floats]]:
-        """Batches with the ratios of their documents; -inf without features."""
-        with self._bar(self.originals) as bar, closing(ahead(self.originals)) as batches:  # type: ignore[type-var]
+    def schema(self) -> pa.Schema | None:
+        """The columns of all files of raw together; None where a file has no columns with types.
+
+        Raises
+        ------
+        DataError
+            If a column has types that cannot be joined.
+        """
+        from bunrui.documents.columnar import schema_of
+
+        schemas = [schema_of(source) for source in self.raws.sources]
+        if None in schemas:
+            return None
+        try:
+            return pa.unify_schemas(schemas, promote_options="permissive")
+        except pa.ArrowException as error:
+            raise DataError(f"the files have a column of the same name with different types: {error}") from error
+
+    def _scored(self) -> Iterator[tuple[pa.Array, Floats]]:
+        """Rows with the ratios of their documents; -inf without features."""
+        with self._bar(self.raws) as bar, closing(ahead(self.raws)) as batches:  # type: ignore[type-var]
             for batch in batches:
-                ratios, lengths = self.ratio.read(texts_of(batch.documents))
+                ratios, lengths = self.ratio.read(texts_of(batch))
                 self.n_raw += len(ratios)
-                yield batch, np.where(lengths > 0, ratios, -np.inf)
+                yield _rows(batch), np.where(lengths > 0, ratios, -np.inf)
                 bar.add(len(ratios))
 
     def _above(self, threshold: float) -> Iterator[Rows]:
-        for batch, ratios in self._scored():
+        for rows, ratios in self._scored():
             chosen = ratios > threshold
             if chosen.any():
-                yield Rows(batch.rows(chosen), ratios[chosen])
+                yield Rows(rows.filter(pa.array(chosen)), ratios[chosen])
 
     def _best(self) -> Iterator[Rows]:
         noise = None if self._choice.sample is None else Gumbel(self._choice.seed)
         with Best(self._choice.n_rows(self.ratio.n_raw), self._folder) as best:
-            for batch, ratios in self._scored():
+            for rows, ratios in self._scored():
                 keys = ratios if noise is None else ratios + noise.draw(len(ratios))
                 wanted = best.wanted(keys)
                 if wanted.any():
-                    best.add(keys[wanted], pa.table({"rows": batch.rows(wanted), "log_ratio": ratios[wanted]}))
+                    chosen = rows.filter(pa.array(wanted))
+                    best.add(keys[wanted], pa.table({"rows": chosen, "log_ratio": ratios[wanted]}))
             for table in best.rows():
                 yield Rows(table["rows"].combine_chunks(), table["log_ratio"].to_numpy())
+
+
+def _rows(batch: pa.RecordBatch) -> pa.Array:
+    """The rows of documents as they stood; of a format without columns, what is known of the documents."""
+    if "row" in batch.schema.names:
+        return batch["row"]
+    columns = {name: batch[name] for name in ("text", "id", "source", "line")}
+    return pa.record_batch(columns | {"source": columns["source"].dictionary_decode()}).to_struct_array()
 
 
 class Gumbel:

@@ -16,7 +16,6 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from bunrui.analysis import AnalyzerSpec, analyzer_of
 from bunrui.analysis import texts as inputs
@@ -30,9 +29,7 @@ from bunrui.evaluation.loo import Corpus
 from bunrui.models.kinds import MOST_FEATURES
 from bunrui.models.view import select
 from bunrui.selection.settings import Settings
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from bunrui.sparse import Floats, Integers
 
 _N_FOLDS = 5
 _WARM = 33  # documents: from so many on, a table of all weights is made
@@ -58,7 +55,8 @@ class Documents(Labelled):
         super().__init__(texts, labels)
         if len(self.classes) < 2:
             what = f"all documents have the label {self.classes[0]!r}" if self.classes else "there are no documents"
-            raise DataError(f"{what}, so that there is nothing to tell apart: give documents of two labels or more")
+            hint = "give documents of two labels or more"
+            raise DataError(f"{what}, so that there is nothing to tell apart", hint=hint, cause="one-label")
         self._words: tuple[AnalyzerSpec, Labelled, float] | None = None
 
     @cached_property
@@ -321,7 +319,7 @@ class Folds:
 
 
 def by_folds(documents: Documents, given: int | Sequence[tuple[Integers, Integers]] | None = None) -> Folds:
-    """So many parts with the same shares of the labels, 5 if there are as many documents, or parts that are given."""
+    """Parts with the same shares of the labels, 5 if there are as many documents, or parts that are given."""
     if given is None:
         given = min(_N_FOLDS, len(documents))
     elif not isinstance(given, Sequence):

@@ -36,11 +36,7 @@ from bunrui.engines.stream import rank
 from bunrui.errors import DuplicateError, OptionError, StoreError
 from bunrui.evaluation.loo import predict_without
 from bunrui.memory import Memory, document_digests
-
-__all__ = ["Estimate", "Question", "Queue", "queue"]
-
-Booleans = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
+from bunrui.sparse import Booleans
 
 SHARE = 5
 """One of so many questions is asked at random: an honest estimate needs tens of them."""
@@ -266,6 +262,11 @@ class Queue:
     def n_docs(self) -> int:
         """Documents of the pool, copies counted once."""
         return len(self._order)
+
+    @property
+    def n_copies(self) -> int:
+        """Documents of the pool whose text another one has."""
+        return len(self._digests) - self.n_blank - self.n_docs
 
     # Asking
 
@@ -673,6 +674,7 @@ def queue(classifier: AnyClassifier, texts: Any, *, answers: Mapping[str, Any] |
     stored = _stored(classifier)
     if stored is not None and stored.keep == "nothing":
         raise StoreError(
-            f"{stored.path} keeps nothing of its documents, and cannot tell which have an answer: teach another file"
+            f"{stored.path} keeps nothing of its documents, and cannot tell which have an answer: teach another file",
+            cause="keeps-none",
         )
     return Queue(classifier, texts, answers or {})

@@ -24,25 +24,22 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bunrui.analysis import Analyzer, AnalyzerSpec, analyzer_of
 from bunrui.analysis.analyzer import documents_of
 from bunrui.classifier import TextClassifier
 from bunrui.engines import threads
 from bunrui.errors import NotLearnedError, OptionError
-from bunrui.kernel import buckets
+from bunrui.kernel import ngrams
 from bunrui.kernel import ratio as kernel
+from bunrui.kernel.arithmetic import log1p
 from bunrui.kernel.library import run
-from bunrui.kernel.logs import log1p
 from bunrui.kernel.slices import each_slice
 from bunrui.kernel.workspace import scratch_for
 from bunrui.models.linear import Reader
 from bunrui.models.scorer import Scorer
 from bunrui.models.view import FeatureCounts, whole
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from bunrui.sparse import Floats
 
 BACKGROUND = 0.75
 """β; measured, like the bits of the hash: docs/decisions/009."""
@@ -55,7 +52,7 @@ _TARGET, _RAW = 0, 1
 
 # The features with the lowest hashes are told apart, to count them: 8 MB of bits for each thread.
 _MARKED_BITS = 26
-_SAMPLE = 1 << (buckets.HASH_BITS - _MARKED_BITS)
+_SAMPLE = 1 << (ngrams.HASH_BITS - _MARKED_BITS)
 _FEWEST_BITS = 8
 _STAMPS = 0xFFFF_FFFF
 
@@ -145,7 +142,7 @@ class Ratio:
 
 
 def _gain(target: Any, both: Any) -> Floats:
-    """What a feature adds beyond log β, from its shares of the target and of all."""
+    """The gain of a feature beyond log β, from its shares of the target and of all."""
     return log1p((1 - BACKGROUND) / BACKGROUND * (target / both))
 
 
@@ -177,7 +174,7 @@ class _Buckets:
             raise OptionError(option="hash_bits", value=bits, expected=expected)
         self._analyzer = analyzer
         self._bits = bits
-        self._shift = buckets.HASH_BITS - bits
+        self._shift = ngrams.HASH_BITS - bits
         self._rooms: list[_Room] = []
         self._weights: Floats | None = None
 
@@ -208,7 +205,7 @@ class _Buckets:
         return out
 
     def _weigh(self) -> Floats:
-        """What each bucket adds, by how many documents of the target and of all have it."""
+        """The weight of each bucket, by how many documents of the target and of all have it."""
         target, raw = sum((room.counts for room in self._rooms), np.zeros((2, 1 << self._bits), np.int64))
         both = target + raw
         out = np.where(both > 0, _ALONE, 0.0)

@@ -74,7 +74,7 @@ class Settings:
 
     @classmethod
     def automatic(cls, texts: Any, labels: Any, analyzer: AnalyzerSpec) -> Settings | None:
-        """What `auto` chooses for some documents; None where they cannot tell."""
+        """The choice of `auto` for some documents; None where they cannot tell."""
         choice = TextClassifier(analyzer=analyzer).learn(texts, labels).choice
         if choice is None or not choice.evidence:
             return None
@@ -94,7 +94,7 @@ class Settings:
         return TextClassifier(analyzer=self.analyzer, **self.options())
 
     def changed(self) -> dict[str, Any]:
-        """What differs from the defaults, the analyzer by its fields, in the types of JSON."""
+        """The settings that differ from the defaults, the analyzer by its fields, in the types of JSON."""
         usual = Settings()
         names = [field.name for field in fields(self)]
         found = {name: getattr(self, name) for name in names if getattr(self, name) != getattr(usual, name)}

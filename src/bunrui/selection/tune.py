@@ -47,6 +47,7 @@ import numpy.typing as npt
 
 from bunrui.analysis import AnalyzerSpec
 from bunrui.analysis import texts as inputs
+from bunrui.choice import f1_parts
 from bunrui.classifier import TextClassifier
 from bunrui.errors import OptionError
 from bunrui.models import MODELS
@@ -54,6 +55,7 @@ from bunrui.models.linear import probabilities
 from bunrui.reliability import log_right
 from bunrui.selection.measurement import Documents, Folds, LeaveOneOut, OutOfTimeError, by_folds
 from bunrui.selection.settings import Scripts, Settings, scripts_of
+from bunrui.sparse import Booleans, Floats
 
 _FINALISTS = 5
 _SIMPLER = (
@@ -368,7 +370,7 @@ def _analyzer(settings: Settings) -> AnalyzerSpec:
 
 def _orders(search: Search, base: AnalyzerSpec, scripts: Scripts) -> None:
     best = base
-    # Of other analyzers, only words have an order.
+    # Other analyzers have an order of words alone.
     for script in scripts.ordered if base.name == "universal" else ("spaced",):
         best = _best_order(search, best, script)
     if scripts.has_spaces and base.name == "universal":
@@ -437,8 +439,6 @@ def _makes_sense(model: str, change: dict[str, Any]) -> bool:
 
 # --- settings that were tried, how good each of them is, and which of them is chosen
 
-Booleans = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 Metric = Literal["accuracy", "macro_f1", "log_loss"]
 METRICS: tuple[Metric, ...] = ("accuracy", "macro_f1", "log_loss")
@@ -476,28 +476,15 @@ def measure_merit(metric: Metric, own: Booleans, scores: Floats) -> Merit:
     elif metric == "log_loss":
         parts = log_right(own, probabilities(scores))
     else:
-        parts = _f1_parts(own, scores.argmax(axis=1))
+        rows, predicted = np.arange(len(own)), scores.argmax(axis=1)
+        # As `metrics` has it: a document with several classes counts under the predicted one, else under its first.
+        true = np.where(own[rows, predicted], predicted, own.argmax(axis=1))
+        parts = f1_parts(true, predicted, np.full(len(own), 1 / len(own)), own.shape[1])
     return Merit(float(parts.mean()), parts.astype(np.float32))
 
 
-def _f1_parts(own: Booleans, predicted: Any) -> Floats:
-    n_docs, n_classes = own.shape
-    rows = np.arange(n_docs)
-    # As `metrics` has it: a document with several classes counts under the predicted one, else under its first.
-    true = np.where(own[rows, predicted], predicted, own.argmax(axis=1))
-    right, had, given = (
-        np.bincount(codes, minlength=n_classes).astype(np.float64)
-        for codes in (true[true == predicted], true, predicted)
-    )
-    both = np.maximum(had + given, 1.0)
-    f1 = 2 * right / both
-    n_occurring = int((had + given > 0).sum())
-    linear = 2 * (true == predicted) / both[true] - f1[true] / both[true] - f1[predicted] / both[predicted]
-    return np.asarray(f1.sum() / n_occurring + n_docs / n_occurring * linear)
-
-
 def standard_error(one: Merit, other: Merit) -> float:
-    """Of the difference of two merits on the same documents; 0 for a single document.
+    """The standard error of the difference of two merits on the same documents; 0 for a single document.
 
     >>> one, other = (Merit(0.0, np.array(parts, np.float32)) for parts in ([1, 1, 0, 1], [1, 0, 0, 1]))
     >>> round(standard_error(one, other), 4)

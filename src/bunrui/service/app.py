@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
@@ -30,14 +30,13 @@ from bunrui.service import Settings
 from bunrui.service.admission import ARROW, HEADERS, JSON, Body, Call, Gone, Head, Room, head_of
 from bunrui.service.errors import Problem, response_of
 from bunrui.service.evaluate import add_evaluate
-from bunrui.service.history import add_history
 from bunrui.service.jobs import add_jobs
 from bunrui.service.learn import add_learn
 from bunrui.service.monitor import ALWAYS, add_monitor, event, log_request, open_log
 from bunrui.service.predict import Endpoint, add_info, add_predict
 from bunrui.service.predictions import FILES, add_predictions
 from bunrui.service.requests import describe
-from bunrui.service.schemas import describe_all
+from bunrui.service.schemas import OPTIONS, describe_all
 from bunrui.service.service import GONE, Service
 from bunrui.service.spool import Folder
 from bunrui.service.teach import add_teach
@@ -73,14 +72,30 @@ def create_app(classifier: StoredClassifier, settings: Settings) -> Gate:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        dependencies=[Depends(_check_names)],
     )
     direct = add_predict(app, service)
-    for add in (add_info, add_history, add_learn, add_predictions, add_teach, add_evaluate, add_jobs, add_monitor):
+    for add in (add_info, add_learn, add_predictions, add_teach, add_evaluate, add_jobs, add_monitor):
         add(app, service)
     _add_errors(app, service)
     app.openapi = lambda: describe_all(app)  # type: ignore[method-assign]
     pages = StaticFiles(directory=_WEB, packages=[("bunrui.views", "web")], html=True)
     return Gate(app, service, pages=pages, direct=direct)
+
+
+async def _check_names(request: Request) -> None:
+    """Refuse parameters that a route does not know: a misspelled filter would show everything."""
+    if not request.query_params:
+        return
+    known = set(OPTIONS if request.method == "POST" else ())  # Arrow streams have their options in the address
+    dependants = [request.scope["route"].dependant]
+    while dependants:
+        found = dependants.pop()
+        known |= {parameter.alias for parameter in found.query_params}
+        dependants += found.dependencies
+    for name in request.query_params:
+        if name not in known:
+            raise Problem("invalid", f"{name!r}: there is no such parameter: /openapi.json lists them")
 
 
 def _add_errors(app: FastAPI, service: Service) -> None:

@@ -14,6 +14,7 @@ has the `instance`.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sqlite3
@@ -72,6 +73,7 @@ KINDS = {
 _LONGEST_VALUE = 200
 _OF_STATUS = {404: "not-found", 405: "no-such-method"}
 _CONFLICTS = (DuplicateError, MismatchError, NotLearnedError, UnlearnError)
+_NO_ROOM = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _IN_USE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
@@ -160,7 +162,7 @@ def fields_of(error: BunruiError) -> dict[str, Any]:
     if isinstance(error, DataError) and error.line is not None:
         suggested["skip_bad"] = True
     known = {
-        "cause": "-".join(re.findall("[A-Z][a-z]+", type(error).__name__)[:-1]).lower(),
+        "cause": error.cause or "-".join(re.findall("[A-Z][a-z]+", type(error).__name__)[:-1]).lower(),
         "option": error.option,
         "value": error.value if _is_plain(error.value) else None,
         "choices": list(error.choices) or None,
@@ -195,6 +197,8 @@ def _problem_of(error: Exception, detail: str) -> Problem:
             return _store_problem(error, detail)
         case BunruiError():
             return Problem("conflict" if isinstance(error, _CONFLICTS) else "invalid", detail)
+        case OSError() if error.errno in _NO_ROOM:
+            return Problem("no-room", "the disk of the service is full: make room, and try again")
     return Problem("internal", "this should not happen: the log of the service says more about this instance")
 
 

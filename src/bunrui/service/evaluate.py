@@ -30,9 +30,6 @@ from bunrui.service.studies import leave_out, mistake_members, report_of, set_me
 from bunrui.store import StoredClassifier
 from bunrui.store.lifecycle import Document
 
-_PRIVATE = ("mistakes", "audit")
-"""The studies that show documents."""
-
 _MOST_SCORES = 20_000_000  # documents times labels: 160 MB
 
 
@@ -42,12 +39,6 @@ def add_evaluate(app: FastAPI, service: Service) -> None:
 
     def describe_study(summary: str, kind: schemas.Kind, **more: Any) -> dict[str, Any]:
         return describe(summary, schemas.Job, 409, status=202, kind=kind, **more)
-
-    def start(request: Request, kind: str, *given: Any) -> Response:
-        _check_keeps(served.classifier)
-        path = served.classifier.path
-        job = Job(kind, None, is_private=kind in _PRIVATE, is_owners=call_of(request).is_owner)
-        return service.start_job(job, lambda job: study_apart(job, path, study, kind, *given))
 
     @app.post(
         "/v1/evaluate",
@@ -69,30 +60,32 @@ def add_evaluate(app: FastAPI, service: Service) -> None:
         job = Job("leave-one-out", classifier.counts.n_docs, is_owners=is_owners)
         return service.start_job(job, lambda job: study_apart(job, path, leave_out, body.model, body.html), "evaluate")
 
-    @app.post(
-        "/v1/mistakes",
-        **describe_study(
-            "Leave each document out, predict it, and show those that are wrong",
-            "mistakes",
-            body=schemas.Mistakes,
-            token=True,
-        ),
-    )
-    async def mistakes(request: Request) -> Response:
-        return start(request, "mistakes", (await service.body(schemas.Mistakes, request)).report)
+    def add_study(
+        kind: schemas.Kind,
+        summary: str,
+        body: type[schemas.Body] | None = None,
+        *,
+        token: bool = False,
+        description: str | None = None,
+    ) -> None:
+        """Add a route that starts a study with the members of its body; one with the token shows documents."""
 
-    @app.post("/v1/curve", **describe_study("Learn growing parts of the documents, and predict others", "curve"))
-    async def curve(request: Request) -> Response:
-        return start(request, "curve")
+        async def start(request: Request) -> Response:
+            given = () if body is None else vars(await service.body(body, request)).values()
+            _check_keeps(served.classifier)
+            path = served.classifier.path
+            job = Job(kind, None, is_private=token, is_owners=call_of(request).is_owner)
+            return service.start_job(job, lambda job: study_apart(job, path, study, kind, *given))
 
-    @app.post("/v1/compare", **describe_study("Measure all models on the documents", "compare", body=schemas.Compare))
-    async def compare(request: Request) -> Response:
-        """The result grows while it runs; progress counts measurements."""
-        return start(request, "compare", (await service.body(schemas.Compare, request)).trained)
+        described = describe_study(summary, kind, body=body, token=token)
+        app.post(f"/v1/{kind}", name=kind, description=description, **described)(start)
 
-    @app.post("/v1/audit", **describe_study("Find labels to look at again", "audit", body=schemas.Audit, token=True))
-    async def audit(request: Request) -> Response:
-        return start(request, "audit", (await service.body(schemas.Audit, request)).kept)
+    summary = "Leave each document out, predict it, and show those that are wrong"
+    add_study("mistakes", summary, schemas.Mistakes, token=True)
+    add_study("curve", "Learn growing parts of the documents, and predict others")
+    description = "The result grows while it runs; progress counts measurements."
+    add_study("compare", "Measure all models on the documents", schemas.Compare, description=description)
+    add_study("audit", "Find labels to look at again", schemas.Audit, token=True)
 
     # --- acting
 
@@ -158,6 +151,7 @@ def measure_batches(
             "too-large",
             f"{job.total:,} documents and {len(known):,} labels are too many to be measured here: send a part of them, "
             "or use 'bunrui evaluate'",
+            fields={"cause": "measured", "documents": job.total, "labels": len(known)},
         )
     documents: list[Document] = []
     shares, odds = [], []
@@ -208,4 +202,5 @@ def _check_leaves_out(keep: str, model: str) -> None:
             fields={"cause": "keeps-none"},
         )
     if kind_of(model).needs_documents:
-        raise Problem("conflict", f"{model} would be trained for each document: send texts and labels to be predicted")
+        said = f"{model} would be trained for each document: send texts and labels to be predicted"
+        raise Problem("conflict", said, fields={"cause": "trained-model"})

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from itertools import islice
 from typing import Annotated, Any
 
 import pyarrow as pa
-from fastapi import Query, Request, Response
+from fastapi import Depends, Query, Request, Response
 
-from bunrui.classifier import AnyClassifier
 from bunrui.service.errors import Problem
 from bunrui.service.jobs import Job
 from bunrui.service.processes import write_stream
 from bunrui.service.schemas import answer
 from bunrui.service.service import GONE, Service, call_of
 from bunrui.service.spool import Folder
-from bunrui.service.uploads import Upload, all_apart, batches_apart, inspect_apart
+from bunrui.service.uploads import Upload, all_apart
 
 _HEADER = "Whether the first line of CSV, TSV and spreadsheets has the names of the columns"
 _MOST_KNOWN = 1000  # labels of the classifier, by which a column of labels is found
@@ -129,23 +128,16 @@ class Intake:
                 service.files.remove(self._folders[0])
             raise
 
-    def labelled(
-        self, job: Job, classifier: AnyClassifier, text: str | None, label: str | None, skip_bad: bool
-    ) -> AbstractContextManager[BatchFile]:
-        """All of their documents, with labels in the type that the classifier has."""
-        kind = classifier.label_type
-        return self.batches(job, text, label, skip_bad, True, None if kind is None else kind.__name__)
-
     @contextmanager
     def batches(self, job: Job, *args: Any) -> Iterator[BatchFile]:
-        """All of their documents, by `uploads.batches_apart`, on disk while the block lasts.
+        """All of their documents, by `Upload.batches`, on disk while the block lasts.
 
         They are read as a whole first, because an error at the end of a file should show before anything is learned.
         """
         folder = self._folders[0]
         with self._files.in_use(self._folders, remove=self._is_body), closing(BatchFile(folder.path)) as found:
             try:
-                for batch in all_apart(job, batches_apart, self._upload, *args):
+                for batch in all_apart(job, self._upload, Upload.batches, *args):
                     folder.grow(found.add(batch))
                     self._files.make_room(folder)
                 yield found
@@ -159,7 +151,35 @@ class Intake:
 
         def work(job: Job) -> Any:
             with self._files.in_use(self._folders, remove=self._is_body):
-                return list(all_apart(job, inspect_apart, self._upload, text, label, whole))
+                return list(all_apart(job, self._upload, Upload.inspect, text, label, whole))
 
         found = await service.while_there(request, work)
         return Response(status_code=GONE) if found is None else answer(found[0])
+
+
+Read = Callable[[Job], AbstractContextManager[BatchFile]]
+
+
+def labelled_files(service: Service) -> Any:
+    """Read the files of a request.  Their labels get the type of the classifier's."""
+
+    async def read(
+        request: Request,
+        name: BodyName = "",
+        file: Ids = None,
+        text: Column = None,
+        label: Column = None,
+        given: Given = None,
+        encoding: Encoding = "utf-8",
+        skip_bad: SkipBad = False,
+        header: Header = True,
+    ) -> Read:
+        intake = Intake(service, request, name, file, encoding, header, given)
+
+        def batches(job: Job) -> AbstractContextManager[BatchFile]:
+            kind = service.served.classifier.label_type
+            return intake.batches(job, text, label, skip_bad, True, None if kind is None else kind.__name__)
+
+        return batches
+
+    return Depends(read)

@@ -111,10 +111,11 @@ def add_predict(app: FastAPI, service: Service) -> dict[str, Endpoint]:
 
         def work() -> Response:
             classifier, data, most = served.reading(None), bytes(call.body), service.settings.limits.characters
-            if len(read_mail(data).text) > most:
+            mail = read_mail(data)
+            if len(mail.text) > most:
                 raise Problem("too-large", f"a mail has at most {most:,} characters of text")
-            mail = deliver_mail(classifier, data, _least_sure(classifier, unsure)).mail
-            return Response(mail, media_type=MAIL)
+            done = deliver_mail(classifier, data, _least_sure(classifier, unsure), mail)
+            return Response(done.mail, media_type=MAIL)
 
         return await call.room.readers.run(work)
 

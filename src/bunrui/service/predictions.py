@@ -44,7 +44,7 @@ from bunrui.service.predict import MOST_BYTES
 from bunrui.service.schemas import answer, describe
 from bunrui.service.service import Service, call_of
 from bunrui.service.spool import Files, Folder
-from bunrui.service.uploads import all_apart, rows_apart
+from bunrui.service.uploads import Upload, all_apart
 
 FILES = "/v1/files"
 """The route whose bodies go to the disk."""
@@ -163,6 +163,7 @@ class Answers:
             "n_labels": len(counts),
             "skipped": told.get("skipped", 0),
             "problems": told.get("problems", []),
+            "causes": told.get("causes", []),
         }
 
     def _collect_keys(self, batch: pa.RecordBatch) -> None:
@@ -605,7 +606,7 @@ def add_predictions(app: FastAPI, service: Service) -> None:
                 is_several = sum(n_docs for n_docs, _, _ in totals) > classifier.counts.n_docs
                 answers = Answers(folder, job.id, is_several, (text, encoding, header, skip_bad))
                 try:
-                    messages = all_apart(job, rows_apart, upload, text, skip_bad)
+                    messages = all_apart(job, upload, Upload.rows, text, skip_bad)
                     found = answers.predict(classifier, messages, job, files)
                     for other in [other for other in list(known.values()) if other.folder is folder]:
                         answers.take_over(other)

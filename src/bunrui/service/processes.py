@@ -1,6 +1,6 @@
 """Runs work in another process, which may crash, take too much memory, or be ended: the service goes on.
 
-    service ──► the name of a function (on the command line), its arguments (JSON), and bytes ──► process
+    service ──► the name of a function (on the command line), and its arguments (JSON) ──► process
     process ──► messages, as the function sends them ──► service
 
 A thread cannot be ended, and a damaged file that crashes Arrow ends all threads.  Messages are not trusted: they are
@@ -19,6 +19,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from importlib import import_module
 from typing import IO, Any
 
 import pyarrow as pa
@@ -30,7 +31,7 @@ from bunrui.service.monitor import event, places
 
 Send = Callable[[Any], None]
 
-_ASKED = struct.Struct("<QQQ")  # bytes of memory, of the arguments, of the body
+_ASKED = struct.Struct("<QQ")  # bytes of memory, of the arguments
 _TOLD = struct.Struct("<cQ")  # kind of message, its bytes
 _JSON, _ARROW, _PROBLEM, _END = b"j", b"a", b"p", b"."
 
@@ -43,12 +44,10 @@ def run_apart(
     job: Job,
     function: Callable[..., None],
     *args: Any,
-    body: bytes | bytearray = b"",
     path: str = "",
     memory: int = 0,
-    _main: str = "main",
 ) -> Iterator[Any]:
-    """What `function(send, body, *args)` sends; the end of the job ends it, as does the end of the service.
+    """What `function(send, *args)` sends; the end of the job ends it, as does the end of the service.
 
     Parameters
     ----------
@@ -63,7 +62,7 @@ def run_apart(
     work = f"from {function.__module__} import {function.__name__} as work"
     process = subprocess.Popen(
         # Without the current folder, unless this process looks there, too.
-        [sys.executable, "-P", "-c", f"from {__name__} import {_main}; {work}; {_main}(work)"],
+        [sys.executable, "-P", "-c", f"from {__name__} import main; {work}; main(work)"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -75,8 +74,7 @@ def run_apart(
         job.ends_by(process.kill)
         asked = to_json([path, args])
         with suppress(BrokenPipeError):
-            process.stdin.write(_ASKED.pack(memory, len(asked), len(body)) + asked)
-            process.stdin.write(body)
+            process.stdin.write(_ASKED.pack(memory, len(asked)) + asked)
             process.stdin.flush()
         yield from _messages(process.stdout)
     except Died:
@@ -123,7 +121,7 @@ def _problem(kind: str, detail: str, fields: dict[str, Any], error: str, through
 
 def study_apart(job: Job, path: str, study: Callable[..., dict[str, Any]], *args: Any) -> dict[str, Any]:
     """What `study(path, *args, job)` says of the classifier at a path, with its progress."""
-    for told in run_apart(job, study, path, *args, path=path, _main="main_of_study"):  # type: ignore[arg-type]
+    for told in run_apart(job, _study, study.__module__, study.__name__, path, *args, path=path):
         job.total, job.result = told["total"], told["result"]
         job.add(told["done"] - job.done)
     return job.result or {}
@@ -141,6 +139,13 @@ class _Told(Job):
         self._send({"done": self.done, "total": self.total, "result": self.result})
 
 
+def _study(send: Send, module: str, name: str, *args: Any) -> None:
+    """Do a study, where it is done."""
+    job = _Told(send)
+    job.result = getattr(import_module(module), name)(*args, job)
+    job.add(0)
+
+
 # --- in the process
 
 
@@ -148,11 +153,10 @@ def main(work: Callable[..., None]) -> None:
     """Do what stdin asks for, and end."""
     with os.fdopen(os.dup(1), "wb") as out:
         os.dup2(2, 1)  # nothing else is written to it
-        memory, *sizes = _ASKED.unpack(sys.stdin.buffer.read(_ASKED.size))
+        memory, size = _ASKED.unpack(sys.stdin.buffer.read(_ASKED.size))
         if memory:
             _bound(memory)
-        asked, body = (sys.stdin.buffer.read(size) for size in sizes)
-        path, args = json.loads(asked)
+        path, args = json.loads(sys.stdin.buffer.read(size))
         threading.Thread(target=_end_with_service, daemon=True).start()
 
         def send(value: Any) -> None:
@@ -162,22 +166,11 @@ def main(work: Callable[..., None]) -> None:
                 _write(out, _JSON, to_json(value, inf_nan_mode="constants"))
 
         try:
-            work(send, body, *args)
+            work(send, *args)
         except Exception as error:
             _write(out, _PROBLEM, to_json(_told(error, path)))
         else:
             _write(out, _END, b"")
-
-
-def main_of_study(study: Callable[..., dict[str, Any]]) -> None:
-    """The same for a study."""
-
-    def work(send: Send, _: bytes, *args: Any) -> None:
-        job = _Told(send)
-        job.result = study(*args, job)
-        job.add(0)
-
-    main(work)
 
 
 def _bound(memory: int) -> None:

@@ -36,8 +36,9 @@ _MOST_ERRORS = 5
 _STRINGS = pa.list_(pa.large_string())
 _COLUMNS = {"text": "texts", "label": "labels", "id": "ids"}
 _LABELS = (pa.large_string(), pa.int64(), pa.bool_())
+_FIRST_LABEL = re.compile(rb'"labels"\s*:\s*\[\s*(\[)?\s*(["0-9tf-])')
 _OTHER_TYPES = {  # if the first does not fit
-    "labels": [*map(pa.list_, map(pa.list_, _LABELS)), *map(pa.list_, _LABELS[1:])],
+    "labels": [*map(pa.list_, map(pa.list_, _LABELS)), *map(pa.list_, _LABELS)],
     "to": [*map(pa.list_, _LABELS), *_LABELS[1:]],
     "label": [*_LABELS[1:]],
     "against": [*_LABELS[1:]],
@@ -147,7 +148,7 @@ def _with_columns(kind: type[T], options: dict[str, Any], columns: dict[str, Any
 
 def _read_large(kind: type[T], body: Body, limits: Limits) -> T:
     _check_quotes(body, limits)
-    types, others, first = _TYPES.copy(), {name: iter(kinds) for name, kinds in _OTHER_TYPES.items()}, None
+    types, others, first = _TYPES | _guess(body), {name: iter(kinds) for name, kinds in _OTHER_TYPES.items()}, None
     while True:
         try:
             row = _parsed(kind, body, types)
@@ -168,6 +169,19 @@ def _read_large(kind: type[T], body: Body, limits: Limits) -> T:
         else:
             options[name] = values[0].as_py()
     return _with_columns(kind, options, columns)
+
+
+def _guess(body: Body) -> dict[str, pa.DataType]:
+    """The type of labels, by the first of them: a type that does not fit takes Arrow through the whole body.
+
+    >>> _guess(b'{"texts": ["a"], "labels": [[-1]]}')
+    {'labels': ListType(list<item: list<item: int64>>)}
+    """
+    found = _FIRST_LABEL.search(body)
+    if found is None:
+        return {}
+    kind = pa.list_(_LABELS[0 if found[2] == b'"' else 2 if found[2] in b"tf" else 1])
+    return {"labels": pa.list_(kind) if found[1] else kind}
 
 
 def _parsed(kind: type[BaseModel], body: Body, types: dict[str, pa.DataType]) -> pa.StructArray:

@@ -1,4 +1,4 @@
-"""Bodies and answers: their shapes, examples of them, and their description in /openapi.json.
+"""Bodies and answers: their shapes, and their description in /openapi.json; examples.json has one of each.
 
 Bodies are pydantic models, which check their input.  Answers are typed dictionaries, which the routes fill: the type
 checker compares them with their description, and they cost nothing at run time.
@@ -6,7 +6,9 @@ checker compares them with their description, and they cost nothing at run time.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NotRequired
 
 from fastapi import FastAPI, Response
@@ -396,6 +398,7 @@ class Inspected(TypedDict):
     n_labels: int
     skipped: Annotated[int, Field(description="Rows that cannot be read.")]
     problems: Annotated[list[str], Field(description="What is wrong with the first of them.")]
+    causes: Annotated[list[dict[str, Any]], Field(description="The same for programs: cause, file, line …")]
 
 
 class File(TypedDict):
@@ -437,6 +440,7 @@ class Taught(TypedDict):
     answers: Annotated[int, Field(description="Documents among them that are learned.")]
     left: int
     skipped: int
+    copies: Annotated[int, Field(description="Documents whose text came before, which are not asked again.")]
     blank: Annotated[int, Field(description="Documents without text, which are left out.")]
     labels: Annotated[list[Label], Field(description="In the order of keys.")]
 
@@ -570,134 +574,7 @@ def answer(members: Any, status: int = 200, headers: dict[str, str] | None = Non
 # --- what the routes are, for /openapi.json
 
 
-_JOB = {"id": "hPZ2ZbTmP5xW", "kind": "leave-one-out", "state": "waiting", "progress": {"done": 0, "total": 2000}}
-
-_QUESTION = {
-    "digest": "0f343b0931126a20f133d67c2b018a3b",
-    "text": "cheap pills",
-    "cut": 0,
-    "random": False,
-    "guess": "spam",
-    "probability": 0.6,
-}
-
-_ROW = {"row": 7, "line": 9, "text": "free", "labels": ["spam"], "probabilities": [0.6], "corrected": False}
-
-_EXAMPLES: dict[type, Any] = {
-    Predict: {"texts": ["free pills"], "top": 2},
-    Predicted: {"labels": ["spam"], "probabilities": [0.98]},
-    Explain: {"text": "free pills zzz"},
-    Explained: {
-        "label": "spam",
-        "against": "ham",
-        "probabilities": {"spam": 0.9, "ham": 0.1},
-        "score": -2.1,
-        "against_score": -4.3,
-        "bias": 0.0,
-        "contributions": [{"feature": "pills", "value": 2.2, "count": 1, "spans": [[5, 10]]}],
-        "unknown": ["zzz"],
-        "text": "free pills zzz",
-        "left_out": 0,
-        "rest": 0.0,
-    },
-    Learn: {"texts": ["cheap pills", "see you at noon"], "labels": ["spam", "ham"], "ids": ["1", "2"]},
-    Unlearn: {"texts": ["cheap pills"], "labels": ["spam"]},
-    Unlabelled: {"texts": ["see you at the office"]},
-    Relabel: {"to": "ham", "ids": ["1"]},
-    Changed: {"transaction": 17, "changed": 2, "documents": 5574},
-    Undo: {"transaction": 17},
-    Undone: {"undone": "learn", "changes": 1, "changed": 2, "documents": 5572},
-    Labels: {"labels": [{"label": "ham", "documents": 2}, {"label": "spam", "documents": 2}]},
-    Words: {"words": [{"word": "pills", "weight": 3.0, "counts": {"spam": 2}}]},
-    Info: {
-        "documents": 4,
-        "labels": {"ham": 2, "spam": 2},
-        "label_type": "str",
-        "features": 30,
-        "model": "auto",
-        "choice": {"line": "binary-complement: 4 documents are too few to tell"},
-        "unlabelled": None,
-        "keep": "text",
-        "service": {"version": "1.0", "file": "mail.bunrui", "writable": True, "limits": {"documents": 100000}},
-    },
-    Log: {
-        "changes": [
-            {"number": 1, "kind": "learn", "time": "2026-01-31T12:00:00+00:00", "n_docs": 4, "note": {}, "undone": None}
-        ],
-        "next": None,
-        "joined": 0,
-    },
-    Documents: {
-        "documents": [
-            {
-                "place": "1.0",
-                "digest": "0f343b0931126a20f133d67c2b018a3b",
-                "labels": ["spam"],
-                "time": "2026-01-31T12:00:00+00:00",
-                "id": "1",
-                "source": None,
-                "text": "cheap pills",
-                "length": 11,
-            }
-        ],
-        "next": None,
-        "looked": 1,
-    },
-    Inspected: {
-        "columns": ["text", "label"],
-        "rows": [{"text": "cheap pills", "label": "spam"}],
-        "choices": ["text", "label"],
-        "header": True,
-        "encoding": "utf-8",
-        "text": "text",
-        "label": "label",
-        "documents": 2,
-        "labels": {"ham": 1, "spam": 1},
-        "n_labels": 2,
-        "skipped": 0,
-        "problems": [],
-    },
-    File: {"id": "hPZ2ZbTmP5xW", "name": "new.xlsx", "bytes": 20480},
-    PredictedRow: _ROW,
-    PredictedRows: {"rows": [_ROW], "total": 1},
-    Correct: {"row": 7, "labels": ["ham"]},
-    Ask: {"client": "a", "n": 3},
-    Answer: {"digest": "0f343b0931126a20f133d67c2b018a3b", "labels": ["spam"]},
-    TakeBack: {"digest": "0f343b0931126a20f133d67c2b018a3b", "client": "a"},
-    Taught: {
-        "name": "mails.csv",
-        "documents": 5,
-        "answers": 1,
-        "left": 4,
-        "skipped": 0,
-        "blank": 0,
-        "labels": ["spam", "ham"],
-    },
-    Questions: {"questions": [_QUESTION]},
-    Answered: {"learned": True, "labels": ["spam"], "transaction": 7, "changed": 1, "answers": 7, "left": 12},
-    TakenBack: {"changed": 1, "question": _QUESTION, "answers": 6},
-    TaughtProgress: {
-        "answers": 120,
-        "left": 880,
-        "guessed": 110,
-        "agreed": 93,
-        "trained": False,
-        "sample": 25,
-        "accuracy": 0.84,
-        "low": 0.65,
-        "high": 0.94,
-        "forecast": {"likely": 60, "low": 0, "high": 170},
-        "html": "<svg></svg>",
-    },
-    Token: {"right": True},
-    Evaluate: {"texts": ["free pills"], "labels": ["spam"]},
-    Compare: {"trained": False},
-    Mistakes: {"report": False},
-    SetModel: {"model": "complement"},
-    Audit: {"kept": ["0f343b0931126a20f133d67c2b018a3b"]},
-    Job: _JOB,
-}
-
+_EXAMPLES: dict[str, Any] = json.loads(Path(__file__).with_name("examples.json").read_text(encoding="utf-8"))
 _REF = "#/components/schemas/{model}"
 _EVERYWHERE = (400, 403, 421, 503)
 _WITH_BODY = (408, 413, 415, 422)
@@ -746,13 +623,13 @@ def describe(
     """
     every = {*_EVERYWHERE, *problems, *(_WITH_BODY if body or is_file else ()), *((401,) if token else ())}
     if isinstance(answer, type):
-        example = _EXAMPLES[answer] | ({"kind": kind} if kind else {})
+        example = _EXAMPLES[answer.__name__] | ({"kind": kind} if kind else {})
         content = {JSON: {"example": example}} | ({ARROW: _BINARY} if answer is Predicted else {})
     else:
         content = dict.fromkeys(answer, _BINARY)
     extra: dict[str, Any] = {"security": [{"token": []}]} if token else {}
     if body is not None:
-        types = {JSON: {"schema": _schema(body), "example": _EXAMPLES[body]}}
+        types = {JSON: {"schema": _schema(body), "example": _EXAMPLES[body.__name__]}}
         if body.in_arrow:
             types[ARROW] = _BINARY
             if options := [_option(name) for name in OPTIONS if name in body.model_fields]:

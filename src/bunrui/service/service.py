@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
-from fastapi import Request, Response
-from pydantic import BaseModel
+from fastapi import FastAPI, Request, Response
 
 from bunrui import __version__, store
 from bunrui.calibration import Calibration
@@ -32,7 +31,7 @@ from bunrui.store import StoredClassifier
 
 P = ParamSpec("P")
 R = TypeVar("R")
-T = TypeVar("T", bound=BaseModel)
+T = TypeVar("T", bound=schemas.Body)
 
 GONE = 499
 """The status of an answer that nobody waits for."""
@@ -157,7 +156,8 @@ class Served:
 
     @contextmanager
     def signed(self, author: str | None) -> Iterator[None]:
-        """A block whose changes are made by somebody, or by the author of the service."""
+        """A block that changes the file that has the name now; by somebody, or by the author of the service."""
+        self._follow()
         own = self.classifier.author
         self.classifier.author = author or own
         try:
@@ -167,14 +167,12 @@ class Served:
 
     def learn(self, body: schemas.Learn) -> schemas.Changed:
         """Learn documents; they are in the file when this returns."""
-        self._follow()
         with self.classifier.learning() as session:
             session.add(body.texts, self.named(body.labels), ids=body.ids)
         return {**self._changed(session.n_docs), "duplicates": session.n_duplicates}
 
     def learn_batches(self, batches: Iterable[Any], is_done: Callable[[int], None]) -> schemas.Changed:
         """Learn batches of documents as `bunrui.documents.read` gives them; `is_done` is told how many are."""
-        self._follow()
         with self.classifier.learning() as session:
             for batch in batches:
                 session.add(texts_of(batch), batch["label"], ids=batch["id"], sources=batch["source"])
@@ -183,7 +181,6 @@ class Served:
 
     def unlearn(self, body: schemas.Unlearn) -> schemas.Changed:
         """Take documents back."""
-        self._follow()
         if body.texts is not None:
             self.classifier.unlearn(body.texts, self.named(body.labels))
             return self._changed(len(body.texts))
@@ -206,20 +203,17 @@ class Served:
 
     def _n_unlabelled(self) -> int:
         """How many texts without a label the file has now."""
-        self._follow()
         self._catch_up()
         return len(self.classifier.memory.pool)
 
     def relabel(self, body: schemas.Relabel) -> schemas.Changed:
         """Give documents other labels."""
-        self._follow()
         to = self.named([body.to])[0]
         n_docs = self.classifier.relabel(to, texts=body.texts, ids=body.ids, digests=body.digests)
         return self._changed(n_docs)
 
     def undo(self, body: schemas.Undo) -> schemas.Undone:
         """Take the last change back, or all after one, if the last one is the one that is meant."""
-        self._follow()
         if body.to is None:
             kind, n_docs = self.classifier.undo(last=body.transaction)
             n_changes = 1
@@ -232,28 +226,21 @@ class Served:
 
     def set_model(self, model: str) -> schemas.Changed:
         """Read the counts by another model from now on."""
-        self._follow()
-        before = self.classifier.last_change
-        self.classifier.configure(model=model)
-        return self._reread(before)
+        return self._reread(self.classifier.configure, model=model)
 
     def choose(self) -> schemas.Changed:
         """Choose anew what auto stands for."""
-        self._follow()
-        before = self.classifier.last_change
-        self.classifier.choose()
-        return self._reread(before)
+        return self._reread(self.classifier.choose)
 
     def calibrate(self, calibration: Calibration) -> schemas.Changed:
         """Take on a calibration."""
-        self._follow()
         check_reads_no_pool(self.classifier)
-        before = self.classifier.last_change
-        self.classifier.set_calibration(calibration)
-        return self._reread(before)
+        return self._reread(self.classifier.set_calibration, calibration)
 
-    def _reread(self, before: int) -> schemas.Changed:
-        """A change of no documents; the answers of before are no longer those of the file."""
+    def _reread(self, change: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> schemas.Changed:
+        """Make a change of no documents; the answers of before are no longer those of the file."""
+        before = self.classifier.last_change
+        change(*args, **kwargs)
         self._forget_models()
         now = self.classifier.last_change
         return {"transaction": now if now > before else None, "changed": 0, "documents": self.classifier.counts.n_docs}
@@ -403,12 +390,26 @@ class Service:
 
         return signed
 
-    async def change(self, kind: type[T], request: Request, work: Callable[[T], Any]) -> Response:
-        """The answer to a request that changes the classifier by its body."""
-        done = await self.writer.run(self.sign(request, work), await self.body(kind, request))
-        number = {"transaction": done["transaction"]} if "transaction" in done else {}
-        event("change", kind=work.__name__, **number, documents=done["changed"])
-        return schemas.answer(done)
+    def add_change(
+        self,
+        app: FastAPI,
+        path: str,
+        summary: str,
+        work: Callable[[T], Any],
+        body: type[T],
+        answer: type = schemas.Changed,
+        *problems: int,
+    ) -> None:
+        """Add a route that changes the classifier by its body."""
+
+        async def change(request: Request) -> Response:
+            done = await self.writer.run(self.sign(request, work), await self.body(body, request))
+            number = {"transaction": done["transaction"]} if "transaction" in done else {}
+            event("change", kind=work.__name__, **number, documents=done["changed"])
+            return schemas.answer(done)
+
+        described = schemas.describe(summary, answer, 409, 507, *problems, token=True, body=body)
+        app.post(path, name=work.__name__, **described)(change)
 
     async def while_there(self, request: Request, work: Callable[[Job], R]) -> R | None:
         """What work gives that ends when the client leaves; None if it has left."""

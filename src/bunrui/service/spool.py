@@ -116,7 +116,7 @@ class Files:
         if n_alike >= _MOST_FOLDERS:
             idle = [other for other in self._idle() if other.is_owners == is_owners]
             if not idle:
-                raise Problem("no-room", f"there are {n_alike:,} files in use already: try again later")
+                raise _no_room(f"there are {n_alike:,} files in use already")
             self.remove(min(idle, key=lambda other: other.asked))
         folder = Folder(self._root, is_owners)
         self._folders[folder.id] = folder
@@ -158,7 +158,7 @@ class Files:
                 over -= other.n_bytes
                 self.remove(other)
         if over > 0:
-            raise Problem("no-room", f"files may take {_LARGEST * self.most:,} bytes on disk together: try again later")
+            raise _no_room(f"files may take {_LARGEST * self.most:,} bytes on disk together")
 
     def find(self, id: str) -> Folder:
         """The folder with an id."""
@@ -202,6 +202,10 @@ class Files:
 
     def _idle(self) -> list[Folder]:
         return [folder for folder in list(self._folders.values()) if not folder.n_users]
+
+
+def _no_room(why: str) -> Problem:
+    return Problem("no-room", f"{why}: try again later", fields={"cause": "files-in-use"})
 
 
 def _gone() -> Problem:

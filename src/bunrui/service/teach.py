@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
@@ -38,6 +37,7 @@ from bunrui.service.intake import BodyName, Column, Encoding, Header, Ids, Intak
 from bunrui.service.jobs import Job
 from bunrui.service.schemas import answer, describe
 from bunrui.service.service import Served, Service, call_of
+from bunrui.store.creation import temporary_beside
 from bunrui.views.evaluation import learning_chart
 
 _SUFFIX = ".pool"
@@ -82,9 +82,12 @@ class Teaching:
         """Take other documents, and keep them beside the classifier."""
         table = pa.table({"text": texts}).replace_schema_metadata({"name": name, "labels": json.dumps(list(labels))})
         try:
-            _write(table, self._path)
+            with temporary_beside(self._path) as temporary:
+                _write(table, temporary)
+                os.replace(temporary, self._path)
         except OSError as error:
-            raise Problem("no-room", f"the documents cannot be kept beside the classifier: {error.strerror}") from error
+            said = f"the documents cannot be kept beside the classifier: {error.strerror}"
+            raise Problem("no-room", said, fields={"cause": "pool-unwritable"}) from error
         self._replace(None, "", [])
         return self.state()
 
@@ -117,6 +120,7 @@ class Teaching:
             fields = {"cause": "damaged-pool", "file": name}
             raise Problem("conflict", f"{name} is damaged: send the documents again", fields=fields) from error
         opened = queue(self._served.classifier, texts)
+        labels += [label for label in self._served.labels() if label not in labels]  # answers do not change the order
         self._replace(opened, name, labels)
         return opened
 
@@ -141,7 +145,7 @@ class Teaching:
     def describe(self, asked: Queue | None) -> schemas.Taught:
         """How far a queue is; on any thread."""
         if asked is None:
-            return {"name": "", "documents": 0, "answers": 0, "left": 0, "skipped": 0, "blank": 0, "labels": []}
+            return schemas.Taught(name="", documents=0, answers=0, left=0, skipped=0, copies=0, blank=0, labels=[])
         known = self._served.labels()
         return {
             "name": self._name,
@@ -149,6 +153,7 @@ class Teaching:
             "answers": len(asked.answers),
             "left": len(asked),
             "skipped": asked.n_skipped,
+            "copies": asked.n_copies,
             "blank": asked.n_blank,
             "labels": [*self._labels, *(label for label in known if label not in self._labels)][:_MOST_LABELS],
         }
@@ -337,19 +342,12 @@ def _as_dict(question: Question) -> schemas.Question:
 
 
 def _write(table: pa.Table, path: str) -> None:
-    """Write a table so that it is there as a whole, or not at all."""
-    descriptor, temporary = tempfile.mkstemp(prefix=os.path.basename(path), dir=os.path.dirname(path) or ".")
-    try:
-        options = pa.ipc.IpcWriteOptions(compression="zstd")
-        with os.fdopen(descriptor, "wb") as file:
-            with pa.ipc.new_file(file, table.schema, options=options) as writer:
-                writer.write_table(table)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        os.remove(temporary)
-        raise
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        with pa.ipc.new_file(file, table.schema, options=options) as writer:
+            writer.write_table(table)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def add_teach(app: FastAPI, service: Service) -> None:
@@ -417,18 +415,12 @@ def add_teach(app: FastAPI, service: Service) -> None:
         response.background = BackgroundTask(readers.run, teaching.fill)
         return response
 
-    @app.post(
-        "/v1/teach/answer", **describe_teaching("Learn an answer", schemas.Answered, 404, 507, body=schemas.Answer)
+    service.add_change(
+        app, "/v1/teach/answer", "Learn an answer", teaching.answer, schemas.Answer, schemas.Answered, 404
     )
-    async def learn(request: Request) -> Response:
-        return await service.change(schemas.Answer, request, teaching.answer)
-
-    @app.post(
-        "/v1/teach/undo",
-        **describe_teaching("Take an answer back", schemas.TakenBack, 404, 507, body=schemas.TakeBack),
+    service.add_change(
+        app, "/v1/teach/undo", "Take an answer back", teaching.undo, schemas.TakeBack, schemas.TakenBack, 404
     )
-    async def undo(request: Request) -> Response:
-        return await service.change(schemas.TakeBack, request, teaching.undo)
 
     @app.post(
         "/v1/teach/unlabelled",
@@ -453,10 +445,11 @@ def add_teach(app: FastAPI, service: Service) -> None:
 def _names(given: str, kind: type | None) -> list[Any]:
     try:
         names = json.loads(given)
-        if not isinstance(names, list) or not all(isinstance(name, (str, int)) for name in names):
-            raise ValueError
-        names = given_labels(names, kind)
-        check_new(label_sets(names, len(names), {}).labels)
     except (ValueError, RecursionError):
-        raise Problem("invalid", 'labels: this should be a JSON list of names, such as ["spam", "ham"]') from None
+        names = None
+    is_list = isinstance(names, list) and all(type(name) in (str, int, bool) for name in names)
+    names = given_labels(names, kind) if is_list else None
+    if names is None or len(set(map(type, names))) > 1:
+        raise Problem("invalid", 'labels: this should be a JSON list of names, such as ["spam", "ham"]')
+    check_new(label_sets(names, len(names), {}).labels)
     return list(dict.fromkeys(names))

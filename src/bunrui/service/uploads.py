@@ -14,13 +14,14 @@ from typing import Any
 import pyarrow as pa
 
 from bunrui import documents
-from bunrui.documents.formats import find_format
+from bunrui.documents.delimited import LABEL_NAMES, TEXT_NAMES
+from bunrui.documents.reader import find_format
 from bunrui.documents.sources import Progress, Source, Stream
 from bunrui.documents.tabular import TABLES
 from bunrui.errors import DataError
 from bunrui.labels import TYPES
 from bunrui.phrases import excerpt
-from bunrui.service.errors import Problem, spell_in_json
+from bunrui.service.errors import Problem, fields_of, spell_in_json
 from bunrui.service.jobs import Job
 from bunrui.service.processes import Died, run_apart
 
@@ -44,9 +45,6 @@ _WITH_HEADER = ("csv", "tsv", "tab", "xlsx")
 _FEW = 10  # whole numbers that may be labels, however few rows there are
 
 _NO_COLUMN = "\0"
-_TEXTS = ("text", "texts", "body", "message", "content", "document", "sentence", "review", "本文", "文本", "본문")
-_LABELS = ("label", "labels", "class", "category", "categories", "topic", "topics", "tag", "tags", "target",
-           "ラベル", "标签", "类别", "레이블", "라벨")  # fmt: skip
 
 Row = dict[str, Any]
 
@@ -78,7 +76,7 @@ class Upload:
     given: str | None = None
     known: Sequence[str] = ()
 
-    def inspect(self, text: str | None, label: str | None, *, whole: bool = True) -> dict[str, Any]:
+    def inspect(self, text: str | None, label: str | None, whole: bool = True) -> dict[str, Any]:
         """What is in the files, where these columns are text and label.
 
         Those that are not given are guessed; the label stays None where no column looks like labels.  Unless the whole
@@ -122,26 +120,28 @@ class Upload:
             "documents": n_docs if whole else None,
             "labels": dict(labels.most_common(_MOST_LABELS)),
             "n_labels": len(labels),
-            "skipped": progress.n_skipped,
-            "problems": [error.tell(spell_in_json) for error in progress.skipped],
+            **_skipped(progress),
         }
 
     def batches(
         self,
         text: str | None,
         label: str | None,
-        *,
         skip_bad: bool,
         labelled: bool = True,
-        label_type: type | None = None,
+        label_type: str | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """Batches of its documents."""
+        """Batches of its documents; a type of labels has its name."""
         self._check_growth()
-        reader = self._reader(text, label, skip_bad=skip_bad, labelled=labelled, label_type=label_type)
+        kind = None if label_type is None else TYPES[label_type]
+        reader = self._reader(text, label, skip_bad=skip_bad, labelled=labelled, label_type=kind)
         yield from self._limited(reader.batches(self._progress()))
 
-    def rows(self, text: str | None, *, skip_bad: bool) -> Iterator[tuple[pa.RecordBatch, Progress]]:
-        """Batches of its documents, with their whole rows and without labels."""
+    def rows(self, text: str | None, skip_bad: bool) -> Iterator[Any]:
+        """Batches of its documents, with their whole rows and without labels.
+
+        After each comes how much was read, and at the end what was left out.
+        """
         self._check_growth()
         found = self._with_header()
         if text is None:
@@ -150,7 +150,9 @@ class Upload:
         progress = self._progress()
         reader = found._reader(text, None, skip_bad=skip_bad, batch_bytes=_LARGE_BATCH, labelled=False, rows=True)
         for batch in self._limited(reader.batches(progress)):
-            yield batch, progress
+            yield batch
+            yield {"share": progress.bytes_read / max(1, self.n_bytes)}
+        yield {"share": 1.0, **_skipped(progress)}
 
     @property
     def n_bytes(self) -> int:
@@ -258,7 +260,7 @@ class Upload:
             return [], []
         failure: DataError | None = None
         # Cells are no lists, but labels may be: where a column stands in the way, it may be that of the labels.
-        for apart in (_NO_COLUMN, *([label] if label else []), *_LABELS):
+        for apart in (_NO_COLUMN, *([label] if label else []), *LABEL_NAMES):
             try:
                 return self._cells(apart)
             except DataError as error:
@@ -305,49 +307,29 @@ class _Bounded(Progress):
 Send = Callable[[Any], None]
 
 
-def inspect_apart(send: Send, _: bytes, about: Any, text: str | None, label: str | None, whole: bool) -> None:
-    """Send what `Upload.inspect` says."""
+def read_apart(send: Send, about: Any, how: str, *args: Any) -> None:
+    """Send what a method of `Upload` gives."""
     upload = Upload(*about)
     with upload.within_memory():
-        send(upload.inspect(text, label, whole=whole))
+        found = getattr(upload, how)(*args)
+        for told in [found] if isinstance(found, dict) else found:
+            send(told)
 
 
-def batches_apart(
-    send: Send,
-    _: bytes,
-    about: Any,
-    text: str | None,
-    label: str | None,
-    skip_bad: bool,
-    labelled: bool = True,
-    label_type: str | None = None,
-) -> None:
-    """Send what `Upload.batches` gives; a type has its name."""
-    upload = Upload(*about)
-    with upload.within_memory():
-        kind = None if label_type is None else TYPES[label_type]
-        for batch in upload.batches(text, label, skip_bad=skip_bad, labelled=labelled, label_type=kind):
-            send(batch)
+def _skipped(progress: Progress) -> dict[str, Any]:
+    """The rows that were left out, and what is wrong with the first of them, for people and for programs."""
+    return {
+        "skipped": progress.n_skipped,
+        "problems": [error.tell(spell_in_json) for error in progress.skipped],
+        "causes": [fields_of(error) for error in progress.skipped],
+    }
 
 
-def rows_apart(send: Send, _: bytes, about: Any, text: str | None, skip_bad: bool) -> None:
-    """Send what `Upload.rows` gives, after each batch how much was read, and at the end what was left out."""
-    upload = Upload(*about)
-    progress = Progress()
-    with upload.within_memory():
-        n_bytes = max(1, upload.n_bytes)
-        for batch, progress in upload.rows(text, skip_bad=skip_bad):
-            send(batch)
-            send({"share": progress.bytes_read / n_bytes})
-    problems = [error.tell(spell_in_json) for error in progress.skipped]
-    send({"share": 1.0, "skipped": progress.n_skipped, "problems": problems})
-
-
-def all_apart(job: Job, function: Callable[..., None], upload: Upload, *args: Any) -> Generator[Any]:
-    """What a function sends about files, from a process of its own."""
+def all_apart(job: Job, upload: Upload, how: Callable[..., Any], *args: Any) -> Generator[Any]:
+    """What a method of `Upload` gives, from a process of its own."""
     about = upload.files, upload.encoding, upload.most_bytes, upload.header, upload.given, upload.known
     try:
-        yield from run_apart(job, function, about, *args, memory=upload.memory)
+        yield from run_apart(job, read_apart, about, how.__name__, *args, memory=upload.memory)
     except Died:
         name = upload.files[0][0]
         fields = {"cause": "damaged-file", "file": name}
@@ -357,7 +339,7 @@ def all_apart(job: Job, function: Callable[..., None], upload: Upload, *args: An
 def _guess_text(columns: list[str], label: str | None, rows: list[Row]) -> str:
     """The column with one of the usual names; else the one with most characters."""
     free = [name for name in columns if name != label] or columns
-    return _usual(_TEXTS, free) or max(free, key=lambda name: sum(map(len, _strings(rows, name))))
+    return _usual(TEXT_NAMES, free) or max(free, key=lambda name: sum(map(len, _strings(rows, name))))
 
 
 def _guess_label(columns: list[str], text: str, rows: list[Row], known: Sequence[str] = ()) -> str | None:
@@ -367,7 +349,7 @@ def _guess_label(columns: list[str], text: str, rows: list[Row], known: Sequence
     are the same, as in a file that is sorted by label, they are labels if no other column is like that.
     """
     free = [name for name in columns if name != text and not _are_texts(_strings(rows, name))]
-    if usual := _usual(_LABELS, free):
+    if usual := _usual(LABEL_NAMES, free):
         return usual
     labels = frozenset(known)
     n_known = {name: sum(str(row.get(name)) in labels for row in rows) for name in free}

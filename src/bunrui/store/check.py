@@ -1,4 +1,4 @@
-"""Is the file what it says?  Everything that it keeps is read, and made again where it keeps the texts."""
+"""Check a file: read everything that it keeps, and count the texts again where it keeps them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bunrui.store.weights import read_weights
 
 
 class Report(NamedTuple):
-    """What was checked and found right, what is wrong, and what could not be checked."""
+    """The parts of a file that are right, those that are wrong, and those that could not be checked."""
 
     right: list[str]
     wrong: list[str]

@@ -10,7 +10,6 @@ from datetime import datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from bunrui.analysis import Analyzer
 from bunrui.calibration import Calibration
 from bunrui.choice import Choice
 from bunrui.classifier import OPTIONS, AnyClassifier, Labels, TextClassifier, Texts, check_names, complete_options
@@ -18,41 +17,34 @@ from bunrui.counts import Counts, Label
 from bunrui.engines.labelgroups import check_new
 from bunrui.errors import BunruiError, Option, OptionError, StoreError, check_whole
 from bunrui.labels import as_list, is_label, type_of
-from bunrui.memory import Digests, Memory, document_digests
+from bunrui.memory import Digests, document_digests
 from bunrui.models import AUTO, TRAINED
 from bunrui.models.kinds import is_kept
 from bunrui.models.model import Model
 from bunrui.store import lifecycle
-from bunrui.store.browse import Page, Search, browse
 from bunrui.store.check import Report, check
-from bunrui.store.choose import Chosen, can_choose
-from bunrui.store.creation import publish_when_done
-from bunrui.store.file import File, check_keeps, find_weights
-from bunrui.store.lifecycle import (
-    Document,
-    Selection,
-    all_of,
-    by_digests,
-    by_ids,
-    by_source,
-    by_texts,
-    by_time,
-    list_documents,
-)
+from bunrui.store.file import File, find_weights
+from bunrui.store.lifecycle import Document, Page, Search, Selection
+from bunrui.store.log import Names
 from bunrui.store.merge import Source, merge
 from bunrui.store.options import (
+    Path,
+    can_choose,
+    check_keeps,
     check_slim,
+    chosen_of,
     classifier_of,
+    creating_store,
     hashing_of,
-    new_store,
+    open_with,
     options_of,
     settings_of,
     summary_of,
     write_slim,
 )
 from bunrui.store.sessions import Learning, Sum, Unlearning
-from bunrui.store.store import KEEPS, Store
-from bunrui.store.transaction import Entry, History, Transaction
+from bunrui.store.store import Store
+from bunrui.store.transaction import Entry, History
 from bunrui.store.weights import Heading, Rows, pack_weights, read_rows
 from bunrui.unlabelled import check_reads_pool
 
@@ -60,8 +52,6 @@ if TYPE_CHECKING:
     from bunrui.models.trained import Fitted
 
 _log = logging.getLogger("bunrui")
-
-Path = str | os.PathLike[str]
 
 
 class StoredClassifier(AnyClassifier):
@@ -74,6 +64,8 @@ class StoredClassifier(AnyClassifier):
         """`classifier` reads the memory of the file; the options of a twin are not those of the file."""
         self._file = file
         self._classifier = classifier
+        self.memory = file.memory
+        self.text_analyzer = classifier.text_analyzer  # a file has one for good
         self._is_twin = is_twin
 
     @classmethod
@@ -82,23 +74,13 @@ class StoredClassifier(AnyClassifier):
         classifier = classifier_of(store)
         file = File(store, read_only=read_only)
         classifier.attach(file.memory)
-        classifier.take_on(*Chosen.of(store))
+        classifier.take_on(*chosen_of(store))
         file.on_choice = lambda chosen: classifier.take_on(*chosen)
         return cls(file, classifier)
 
     def __repr__(self) -> str:
         inner = repr(self._classifier).removeprefix("TextClassifier(")
         return f"StoredClassifier({os.path.basename(self.path)!r}, {inner}"
-
-    @property
-    def memory(self) -> Memory:
-        """What has been learned, and the lock on it."""
-        return self._file.memory
-
-    @property
-    def text_analyzer(self) -> Analyzer:
-        """What turns texts into features."""
-        return self._classifier.text_analyzer
 
     @property
     def current_model(self) -> Model:
@@ -139,7 +121,7 @@ class StoredClassifier(AnyClassifier):
         return self._file.store.is_in_place
 
     def close(self) -> None:
-        """Let go of the file; what is in memory stays readable.  What `with_model` gave closes with this."""
+        """Let go of the file; the memory stays readable.  Classifiers of `with_model` close with this one."""
         if not self._is_twin:
             with self._file.lock:
                 self._file.store.close()
@@ -157,7 +139,7 @@ class StoredClassifier(AnyClassifier):
             return is_new
         with self._file.use():
             store = self._file.store
-            options, chosen = options_of(store), Chosen.of(store)
+            options, chosen = options_of(store), chosen_of(store)
         if options != self.get_params():
             self._classifier.set_params(**options).check_options()
             is_new = True
@@ -169,13 +151,7 @@ class StoredClassifier(AnyClassifier):
     # Learning
 
     def learn(
-        self,
-        texts: Texts,
-        labels: Labels,
-        *,
-        ids: Sequence[str | None] | None = None,
-        sources: Sequence[str | None] | None = None,
-        unique: bool = False,
+        self, texts: Texts, labels: Labels, *, ids: Names = None, sources: Names = None, unique: bool = False
     ) -> StoredClassifier:
         """Learn documents with their labels, all or none of them; they are in the file when this returns.
 
@@ -273,15 +249,15 @@ class StoredClassifier(AnyClassifier):
         """Unlearn the documents that were learned before a time, or came from a source; how many there were."""
         choices = []
         if before is not None:
-            choices.append(by_time(before))
+            choices.append(lifecycle.by_time(before))
         if source is not None:
-            choices.append(by_source(source))
+            choices.append(lifecycle.by_source(source))
         if not choices:
             raise OptionError(("forget needs ", Option("before", ...), ", ", Option("source", ...), ", or both"))
         note = {"before": before.isoformat() if before else None, "source": source}
         self._need_log()
         with self._file.writing("forget", **note) as transaction:
-            lifecycle.change(self._file, self, transaction, all_of(*choices), lambda _: [])
+            lifecycle.change(self._file, self, transaction, lifecycle.all_of(*choices), lambda _: [])
         return transaction.n_docs
 
     def _need_log(self) -> None:
@@ -340,7 +316,7 @@ class StoredClassifier(AnyClassifier):
     def merge_all(
         self, others: Sequence[AnyClassifier], *, unique: bool = False, kind: str = "merge", **note: Any
     ) -> list[str]:
-        """The same; the files that were left out, since this one holds their shards already.
+        """Merge, and return the files that were left out, since this one holds their shards already.
 
         `kind` and `note` are for the list of changes.
         """
@@ -459,9 +435,9 @@ class StoredClassifier(AnyClassifier):
     # The rest of the file
 
     def documents(self) -> Iterator[Document]:
-        """What the file knows of every document, in the order in which they were learned."""
+        """All documents as the file knows them, in the order in which they were learned."""
         with self._reading() as store:  # the loop may change the classifier meanwhile
-            yield from list_documents(store)
+            yield from lifecycle.list_documents(store)
 
     def browse(
         self,
@@ -505,7 +481,7 @@ class StoredClassifier(AnyClassifier):
         """
         check_whole("limit", limit)
         with self._reading() as store:
-            return browse(store, Search(contains, label, since, before, change), begin, limit)
+            return lifecycle.browse(store, Search(contains, label, since, before, change), begin, limit)
 
     @contextmanager
     def _reading(self) -> Iterator[Store]:
@@ -572,7 +548,7 @@ class StoredClassifier(AnyClassifier):
         )
         self._classifier.set_params(**checked.get_params())
         with self._file.use():
-            self._classifier.take_on(*Chosen.of(self._file.store))
+            self._classifier.take_on(*chosen_of(self._file.store))
         self._train_when_due()
         return self
 
@@ -611,7 +587,7 @@ class StoredClassifier(AnyClassifier):
     @property
     def last_seen(self) -> int | None:
         """The number of the last transaction that is in memory: after a change, its own."""
-        return self._file.last_seen
+        return None if self._file.state is None else self._file.state.tx
 
     @property
     def state(self) -> tuple[int, int] | None:
@@ -624,7 +600,7 @@ class StoredClassifier(AnyClassifier):
         return self._file.store.size()
 
     def info(self) -> dict[str, Any]:
-        """What is in the file, for people and as JSON."""
+        """The content of the file: numbers, labels, options, dates, in the types of JSON."""
         store = self._file.store
         with self._file.use():
             history, n_format = History(store), store.format()
@@ -681,12 +657,7 @@ class StoredClassifier(AnyClassifier):
             with self.memory.lock.read():
                 counts = self.counts.pruned(min_df)
             weights = self._slim_weights(counts, min_df) if self.needs_documents else None
-
-        def fill(transaction: Transaction) -> int:
-            transaction.snapshot(counts, transaction.number)
-            return counts.n_docs
-
-        return write_slim(os.fspath(path), self, self._file.store.pruned, min_df, fill, weights)
+        return write_slim(os.fspath(path), self, self._file.store.pruned, min_df, counts, weights)
 
     def _slim_weights(self, counts: Counts, min_df: int) -> tuple[Heading, Rows]:
         """The weights for a copy with these counts; call while the file is at rest."""
@@ -735,9 +706,8 @@ for _name in (*OPTIONS, "calibration", "choice", "pool_weight"):
 
 def _choice(texts: Texts | None, ids: Sequence[str] | None, digests: Sequence[str] | None) -> Selection:
     """The documents that are given in one of three ways."""
-    given = [
-        (how, values) for how, values in ((by_texts, texts), (by_ids, ids), (by_digests, digests)) if values is not None
-    ]
+    ways = (lifecycle.by_texts, texts), (lifecycle.by_ids, ids), (lifecycle.by_digests, digests)
+    given = [(how, values) for how, values in ways if values is not None]
     if len(given) != 1:
         raise OptionError("say which documents by one of texts, ids and digests")
     how, values = given[0]
@@ -771,31 +741,16 @@ def create(path: Path, model: str = AUTO, *, keep: str = "text", **options: Any)
     ...     print(clf.predict(["pills?"])[0])
     spam
     """
-    name = os.fspath(path)
-    plain = check_new_options(name, model, keep, options)
-    with publish_when_done(name) as temporary:
-        new_store(temporary, plain, keep, name=name).close()
-    return open(name)
+    with creating(path, model, keep=keep, **options):
+        pass
+    return open(path)
 
 
 @contextmanager
 def creating(path: Path, model: str = AUTO, *, keep: str = "text", **options: Any) -> Iterator[StoredClassifier]:
     """A new classifier that appears under its name when the block ends without an error, with all that it learned."""
-    name = os.fspath(path)
-    plain = check_new_options(name, model, keep, options)
-    with (
-        publish_when_done(name) as temporary,
-        StoredClassifier.of(new_store(temporary, plain, keep, name=name)) as classifier,
-    ):
+    with creating_store(path, model, keep, options) as store, StoredClassifier.of(store) as classifier:
         yield classifier
-
-
-def check_new_options(name: str, model: str, keep: str, options: dict[str, Any]) -> TextClassifier:
-    """A classifier in memory with the options of a new file, if they make sense."""
-    if keep not in KEEPS:
-        raise OptionError(option="keep", value=keep, expected=f"one of {', '.join(reversed(KEEPS))}")
-    check_keeps(model, keep, name)
-    return TextClassifier(model, **options)
 
 
 def open(path: Path, *, read_only: bool = False) -> StoredClassifier:
@@ -806,9 +761,4 @@ def open(path: Path, *, read_only: bool = False) -> StoredClassifier:
     StoreError
         If there is none, or it cannot be read.
     """
-    store = Store.open(os.fspath(path), read_only=read_only)
-    try:
-        return StoredClassifier.of(store, read_only=read_only)
-    except BaseException:
-        store.close()
-        raise
+    return open_with(path, lambda store: StoredClassifier.of(store, read_only=read_only), read_only=read_only)

@@ -3,51 +3,42 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from bunrui.counts import Counts
 from bunrui.errors import StoreError
-from bunrui.labels import text_of
 from bunrui.store import schema
-from bunrui.store.blocks import BLOCK_BYTES, BLOCK_DOCS, Block, Row
 from bunrui.store.codec import HEAD_SIZE, size_of
+from bunrui.store.connection import explain_errors
+from bunrui.store.log import BLOCK_BYTES, BLOCK_DOCS, Block, Row
 from bunrui.store.pool import insert as insert_unlabelled
-from bunrui.store.pool import what_is_left
+from bunrui.store.pool import last_row, what_is_left
 from bunrui.store.schema import seal
 from bunrui.store.store import Store
-from bunrui.store.transaction import NAMED, SIGNED, History, insert_block, insert_counts, insert_removals
-from bunrui.store.trouble import explain_errors
+from bunrui.store.transaction import NAMED, SIGNED, History, Transaction, insert_block, insert_removals
 
 # How full blocks are when they are joined on the way: to change one document, all of its block is read, which takes
 # 0.9 ms for 4,096 short documents, and 5.6 for 32,768.
 _ON_THE_WAY = 1 / 16
 
+Numbered = tuple[int, Block]
 
-def compact(store: Store, counts: Counts) -> None:
+
+def compact(store: Store, transaction: Transaction, counts: Counts) -> None:
     """Rewrite a file whose counts are `counts`; call while writing, then `wipe` when that is committed."""
-    with explain_errors(store.path):
-        db = store.db
-        tx = store.state().tx
-        names = store.labels()
-        live = [name for name in names if name in counts.label_ids and counts.doc_count[counts.label_ids[name]]]
-        places = {name: label for label, name in enumerate(live)}
-        label_ids = [places.get(name, -1) for name in names]
-        _rewrite_blocks(store, label_ids, tx)
-        _rewrite_unlabelled(store, tx)
-        db.execute("DELETE FROM removals")
-        db.execute("DELETE FROM labels")
-        rows = [(label, text_of(name), tx) for label, name in enumerate(live)]
-        db.executemany("INSERT INTO labels (label, name, tx) VALUES (?, ?, ?)", rows)
-        seal(db, "labels")
-        db.execute("DELETE FROM cells")
-        db.execute("DELETE FROM deltas")
-        # Classes without documents have no cells: where they would stand does not matter.
-        ids = np.array([places.get(name, len(live)) for name in counts.labels], np.int64)
-        insert_counts(db, tx, counts, ids, 1, is_snapshot=True)
-        _clear_notes(store)
-        store.new_generation()
+    tx, names = transaction.number, store.labels()
+    live = [name for name in names if name in counts.label_ids and counts.doc_count[counts.label_ids[name]]]
+    places = {name: label for label, name in enumerate(live)}
+    _rewrite_blocks(store, [places.get(name, -1) for name in names], tx)
+    _rewrite_unlabelled(store, tx)
+    store.db.execute("DELETE FROM removals")
+    store.db.execute("DELETE FROM labels")
+    transaction.label_ids(live)
+    transaction.snapshot(counts, tx)
+    _clear_notes(store)
+    store.new_generation()
 
 
 def _clear_notes(store: Store) -> None:
@@ -66,15 +57,13 @@ def _clear_notes(store: Store) -> None:
 def wipe(store: Store) -> None:
     """Write the file anew without free pages, and empty the journal."""
     try:
-        with explain_errors(store.path):
-            store.db.execute("PRAGMA temp_store = DEFAULT")  # a copy of the file, too large for memory
-            store.db.execute("VACUUM")
+        store.db.execute("PRAGMA temp_store = DEFAULT")  # a copy of the file, too large for memory
+        store.db.execute("VACUUM")
     except StoreError as error:
         raise StoreError(
             f"{store.path} was compacted, but what was unlearned could not be wiped out ({error}): compact it again"
         ) from error
-    with explain_errors(store.path):
-        is_settled = store.settle(schema.WAIT_SECONDS)
+    is_settled = store.settle(schema.WAIT_SECONDS)
     if not is_settled:
         raise StoreError(
             f"{store.path} is compacted, but others are still reading the old one: close them, and compact"
@@ -85,35 +74,19 @@ def _rewrite_blocks(store: Store, label_ids: Sequence[int], tx: int) -> None:
     """Join small blocks, leave out what was unlearned, and use the new ids of labels; whole blocks stay."""
     moved = list(label_ids) != list(range(len(label_ids)))
     touched = {block for (block,) in store.db.execute("SELECT DISTINCT block FROM removals")}
-    emptied = touched.copy()
-    waiting: list[tuple[int, Block]] = []
-    for number, block in store.log.blocks():
-        emptied.discard(number)
-        if _is_full([*waiting, (number, block)]):
-            _put(store, waiting, tx, label_ids)
-        if moved or number in touched or _size([(number, block)]) < 0.5:
-            waiting.append((number, block))
-        else:
-            _put(store, waiting, tx, label_ids)
-    _put(store, waiting, tx, label_ids)
-    _delete(store, emptied)
+
+    def stays(each: Numbered) -> bool:
+        return not moved and each[0] not in touched and _size([each]) >= 0.5
+
+    left = [_put(store, group, tx, label_ids) for group in _groups(store.log.blocks(), stays=stays)]
+    _delete(store, touched.difference(*left))
 
 
 def _rewrite_unlabelled(store: Store, tx: int) -> None:
     """Join the blocks of texts without a label, and leave nothing of those that went."""
-    (last,) = store.db.execute("SELECT coalesce(max(block), 0) FROM unlabelled").fetchone()
-    waiting: list[tuple[int, Block]] = []
-
-    def put() -> None:
-        if waiting:
-            insert_unlabelled(store, tx, 1, _join_blocks([block for _, block in waiting]))
-            waiting.clear()
-
-    for block in what_is_left(store):
-        if _is_full([*waiting, (0, block)]):
-            put()
-        waiting.append((0, block))
-    put()
+    last = last_row(store)
+    for group in _groups((0, block) for block in what_is_left(store)):
+        insert_unlabelled(store, tx, 1, _join_blocks([block for _, block in group]))
     store.db.execute("DELETE FROM unlabelled WHERE block <= ?", (last,))
 
 
@@ -123,22 +96,14 @@ def join(store: Store, tx: int) -> None:
     Only when the snapshot stands for all transactions up to `tx`: what is in one block cannot be undone by itself.
     Blocks that stay get one row for all that was unlearned of them.
     """
-    with explain_errors(store.path):
-        gone = dict(store.db.execute("SELECT block, sum(n_docs) FROM removals GROUP BY block"))
-        for numbers in _neighbours(store, gone):
-            left = set(numbers)
-            waiting: list[tuple[int, Block]] = []
-            for number, block in store.log.blocks(numbers=numbers):
-                left.discard(number)
-                if _is_full([*waiting, (number, block)], _ON_THE_WAY):
-                    _put(store, waiting, tx)
-                waiting.append((number, block))
-            _put(store, waiting, tx)
-            _delete(store, left)
-            store.db.executemany("DELETE FROM removals WHERE block = ?", [(number,) for number in numbers])
-        removals = store.log.gone()
-        store.db.execute("DELETE FROM removals")
-        insert_removals(store.db, tx, removals)
+    gone = dict(store.db.execute("SELECT block, sum(n_docs) FROM removals GROUP BY block"))
+    for numbers in _neighbours(store, gone):
+        left = [_put(store, group, tx) for group in _groups(store.log.blocks(numbers=numbers), _ON_THE_WAY)]
+        _delete(store, set(numbers).difference(*left))
+        store.db.executemany("DELETE FROM removals WHERE block = ?", [(number,) for number in numbers])
+    removals = store.log.gone()
+    store.db.execute("DELETE FROM removals")
+    insert_removals(store.db, tx, removals)
 
 
 def _neighbours(store: Store, gone: Mapping[int, int]) -> list[list[int]]:
@@ -161,35 +126,45 @@ def _text_size(store: Store, number: int, packed: int) -> int:
     """Bytes of the texts of a block; the texts themselves, which may be many, are not read."""
     if packed < HEAD_SIZE:
         return 0
-    with store.db.blobopen("documents", "text", number, readonly=True) as blob:
+    with explain_errors(store.path), store.db.blobopen("documents", "text", number, readonly=True) as blob:
         return size_of(blob.read(HEAD_SIZE))
 
 
-def _is_full(blocks: Sequence[tuple[int, Block]], most: float = 1) -> bool:
-    """Whether the last one does not fit to those before it."""
-    return len(blocks) > 1 and (_size(blocks) > most or blocks[0][1].given != blocks[-1][1].given)
+def _groups(
+    blocks: Iterable[Numbered], most: float = 1, stays: Callable[[Numbered], bool] = lambda _: False
+) -> Iterator[list[Numbered]]:
+    """Join neighbours into groups that fill one block.  A block that stays ends the group."""
+    group: list[Numbered] = []
+    for each in blocks:
+        is_apart = stays(each)
+        if group and (is_apart or _size([*group, each]) > most or group[0][1].given != each[1].given):
+            yield group
+            group = []
+        if not is_apart:
+            group.append(each)
+    if group:
+        yield group
 
 
-def _put(store: Store, waiting: list[tuple[int, Block]], tx: int, label_ids: Sequence[int] | None = None) -> None:
-    """Put one block in the place of those that wait; label k becomes label_ids[k]."""
-    if not waiting:
-        return
-    _delete(store, [number for number, _ in waiting])
-    joined = _join_blocks([block for _, block in waiting])
+def _put(store: Store, group: list[Numbered], tx: int, label_ids: Sequence[int] | None = None) -> list[int]:
+    """Put one block in the place of several, and return their numbers; label k becomes label_ids[k]."""
+    numbers = [number for number, _ in group]
+    _delete(store, numbers)
+    joined = _join_blocks([block for _, block in group])
     if label_ids is not None:
         label_sets = [sorted(label_ids[label] for label in labels) for labels in joined.label_sets]
         if any(labels[0] < 0 for labels in label_sets):
             raise store.unpacker().damaged("the log has documents of a label that the counts do not have")
         joined = joined._replace(label_sets=label_sets)
-    insert_block(store.db, tx, Row.of(joined), waiting[0][0])
-    waiting.clear()
+    insert_block(store.db, tx, Row.of(joined), numbers[0])
+    return numbers
 
 
 def _delete(store: Store, numbers: Iterable[int]) -> None:
     store.db.executemany("DELETE FROM documents WHERE block = ?", [(number,) for number in numbers])
 
 
-def _size(blocks: Sequence[tuple[int, Block]]) -> float:
+def _size(blocks: Sequence[Numbered]) -> float:
     """How much of one block they would fill."""
     return max(
         sum(block.n_docs for _, block in blocks) / BLOCK_DOCS,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 
 from bunrui.errors import StoreError
-from bunrui.store.journal import renew_mark
+from bunrui.store.connection import renew_mark
 from bunrui.store.schema import APPLICATION_ID, connect, migrate, seal
 
 _NO_LINKS = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)  # of a file system
@@ -146,7 +146,7 @@ def empty_file(path: str, name: str) -> None:
 def new_file(path: str, name: str, meta: Mapping[str, str]) -> None:
     """An empty classifier; `name` is for messages."""
     empty_file(path, name)
-    with closing(connect(path, read_only=False)) as db:
+    with closing(connect(path, read_only=False, name=name)) as db:
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute("PRAGMA journal_mode = WAL")
         migrate(db, 0)

@@ -1,4 +1,4 @@
-"""`File`: a store and what is in memory of it, kept in step."""
+"""`File`: a store, and a memory that follows it."""
 
 from __future__ import annotations
 
@@ -12,22 +12,30 @@ from weakref import proxy
 
 import numpy as np
 
+from bunrui.classifier import Chosen
 from bunrui.counts import Counts
 from bunrui.engines.labelgroups import label_sets
-from bunrui.errors import BunruiError, DamagedError, DataError, OptionError, Step, StoreError
-from bunrui.kernel.mutex import Mutex
-from bunrui.kernel.slices import each_slice
+from bunrui.errors import BunruiError, DamagedError, DataError, Step, StoreError
+from bunrui.kernel.slices import Mutex
 from bunrui.kernel.workspace import release
 from bunrui.memory import Batch, Memory, Parameters
 from bunrui.models import kind_of
 from bunrui.sample import Drawn
-from bunrui.store.choose import Chosen, can_choose, choose_if_due, choose_now, draw, weigh_now
 from bunrui.store.compact import compact, join, wipe
 from bunrui.store.log import Seen
-from bunrui.store.options import choice_of, options_of
+from bunrui.store.options import (
+    can_choose,
+    check_keeps,
+    choice_of,
+    choose_if_due,
+    choose_now,
+    chosen_of,
+    draw,
+    options_of,
+)
 from bunrui.store.pool import FilePool
 from bunrui.store.store import State, Store, apply
-from bunrui.store.transaction import GOES_ON, Entry, History, Transaction, kinds_since, undo
+from bunrui.store.transaction import GOES_ON, OF_SETTINGS, Entry, History, Transaction, kinds_since, undo
 from bunrui.store.weights import (
     Heading,
     Rows,
@@ -60,6 +68,8 @@ class File:
     read_only : bool
     lock : lock
         Held by whoever uses the store.
+    state : State or None
+        How far the memory has read: another one after every change, also after an undo.
     on_choice : function
         Called when a change has chosen another model, or was undone.
     """
@@ -70,7 +80,7 @@ class File:
         self._pool = self.memory.pool = FilePool(self)
         self.read_only = read_only
         self.lock = Mutex()
-        self._state: State | None = None  # how far the memory has read
+        self.state: State | None = None
         self._is_as_read = True  # whether features have the ids here that whoever opens the file will give them
         self._changed: dict[tuple[int, int], tuple[int, int]] = {}
         self.on_choice: Callable[[Chosen], None] = lambda chosen: None
@@ -79,18 +89,8 @@ class File:
 
     @property
     def key(self) -> str:
-        """The same for the same file, to lock several in one order."""
+        """The name of the file without links; files are locked in the order of their names."""
         return os.path.realpath(self.store.path)
-
-    @property
-    def last_seen(self) -> int | None:
-        """The number of the last transaction that the memory has taken in."""
-        return None if self._state is None else self._state.tx
-
-    @property
-    def state(self) -> State | None:
-        """How far the memory has read: another one after every change, also after an undo."""
-        return self._state
 
     # Reading
 
@@ -118,7 +118,7 @@ class File:
             yield
 
     def _catch_up(self) -> bool:
-        before = self._state
+        before = self.state
         news = self.store.news(before) if before is not None else None
         if news is None:
             self._load()
@@ -136,11 +136,11 @@ class File:
             self.memory.counts = counts
             self._pool.catch_up()
             self.memory.trouble = None
-        self._state, self._is_as_read = state, True
+        self.state, self._is_as_read = state, True
 
     def _take_in(self, deltas: list[tuple[int, Counts]], state: State) -> None:
         """Change the memory as the file has changed."""
-        self._state = None
+        self.state = None
         # What was taken stays among the ids here, and so does a feature that a merged classifier had lost.
         self._is_as_read &= all(sign > 0 and delta.n_features == delta.n_ids for sign, delta in deltas)
         try:
@@ -155,7 +155,7 @@ class File:
             if not isinstance(error, Exception):
                 raise
             return
-        self._state = state
+        self.state = state
 
     def _apply(self, sign: int, delta: Counts) -> None:
         counts = self.memory.counts
@@ -189,18 +189,18 @@ class File:
 
     @contextmanager
     def writing(self, kind: str, **note: Any) -> Iterator[Transaction]:
-        """A transaction; what it says of the counts goes into the memory when it is written."""
+        """A transaction; its changes of the counts go into the memory when it is written."""
         self.check_writable(kind)
         with self.use():
             with self._session():
-                before = self._state
+                before = self.state
                 transaction = self.store.transaction(kind, **note)
                 if self.store.is_crowded():
                     transaction.snapshot(self.memory.counts, transaction.number - 1)
                     join(self.store, transaction.number - 1)
                 yield transaction
                 chosen = choose_if_due(self, transaction)
-                has_changed = transaction.finish(each_slice)
+                has_changed = transaction.finish()
             assert before is not None
             if has_changed:
                 self._take_in(transaction.changes, State(before.generation, transaction.number))
@@ -209,7 +209,7 @@ class File:
 
     @contextmanager
     def _session(self) -> Iterator[None]:
-        """Change the file, from what it has now; `use` it."""
+        """Change the file after the memory has caught up with it; call while `use`."""
         self._writer = os.getpid()
         try:
             with self.store.writing():
@@ -228,17 +228,33 @@ class File:
 
     def undo(self, to: int | None, last: int | None) -> list[Entry]:
         """Take back the transactions after a number, or the last one: those that it took, the last one first."""
-        self.check_writable("undo")
+        self.check_not_read_only("undo")
         with self.use():
             with self._session():
+                newest = History(self.store).last_standing()
+                if newest is None or newest.kind not in OF_SETTINGS:
+                    check_not_pruned(self.store, "undo")
                 taken, deltas = undo(self.store, to, last)
+                self._check_answers()
                 state = self.store.state()
-            if {"rename", "set", "calibrate", "choose"}.intersection(entry.kind for entry in taken):
+            if {"rename", *OF_SETTINGS}.intersection(entry.kind for entry in taken):
                 self._load()
             else:
                 self._take_in([(-sign, delta) for sign, delta in reversed(deltas)], state)
-            self.on_choice(Chosen.of(self.store))
+            self.on_choice(chosen_of(self.store))
         return taken
+
+    def _check_answers(self) -> None:
+        """Refuse settings of a trained model that has neither weights nor documents; call while writing."""
+        store, options = self.store, options_of(self.store)
+        if store.keep == "text" or not kind_of(options["model"]).needs_documents:
+            return
+        stored = find_weights(store, options, self.memory.counts)
+        if stored is None or not stored.is_current:
+            raise StoreError(
+                f"undo would bring back {options['model']}, whose weights {store.path} has no more, and no documents "
+                "to train it again: make this copy again, from the file that has the documents"
+            )
 
     def configure(self, settings: dict[str, Any], kind: str = "set") -> None:
         """Change how the counts are read."""
@@ -256,21 +272,15 @@ class File:
                 if is_other:
                     choose_now(self, transaction, self.memory.counts, choice.metric if choice else "accuracy")
                 elif kind == "set" and len(self.memory.pool):
-                    weigh_now(self, transaction, self.memory.counts)
+                    choose_now(self, transaction, self.memory.counts, None)
                 transaction.finish()
-            assert self._state is not None
-            self._state = State(self._state.generation, transaction.number)
+            assert self.state is not None
+            self.state = State(self.state.generation, transaction.number)
 
     def choose(self, metric: str) -> None:
         """Choose the model anew."""
-        self.check_writable("choose")
-        with self.use():
-            with self._session():
-                transaction = self.store.transaction("choose")
-                chosen = choose_now(self, transaction, self.memory.counts, metric)
-                transaction.finish()
-            assert self._state is not None
-            self._state = State(self._state.generation, transaction.number)
+        with self.writing("choose") as transaction:
+            chosen = choose_now(self, transaction, self.memory.counts, metric)
         self.on_choice(chosen)
 
     def compact(self) -> None:
@@ -279,10 +289,9 @@ class File:
         with self.use():
             with self._session():
                 heading = self._heading_to_stay()
-                self.store.transaction("compact")
-                compact(self.store, self.memory.counts)
+                compact(self.store, self.store.transaction("compact"), self.memory.counts)
                 stamp_weights(self.store, heading)
-            self._state = self.store.state()
+            self.state = self.store.state()
             self._pool.catch_up()
             wipe(self.store)
 
@@ -413,7 +422,7 @@ class LogDocuments:
         return draw(self._file.store, n_classes)
 
     def _check_counts(self) -> None:
-        """Refuse a log that lacks documents, or has others: no model can be trained from what is left."""
+        """Refuse a log that lacks documents, or has others: no model can be trained from the rest."""
         counts, store = self._file.memory.counts, self._file.store
         expected = {label: n for label, (n, _, _) in counts.class_totals().items()}
         if store.log.doc_counts() != (counts.n_docs, expected):
@@ -432,7 +441,7 @@ class LogDocuments:
 
 
 class Stored(NamedTuple):
-    """Weights of a file, and whether they are those of all its documents; if not, the others were learned since."""
+    """Weights of a file, and whether they were trained from all its documents; if not, some were learned since."""
 
     heading: Heading
     mark: State
@@ -450,15 +459,6 @@ def find_weights(store: Store, options: Mapping[str, Any], counts: Counts) -> St
     # A process that has undone a learn still has the ids of its words; then the weights are as good as none.
     fits = kinds <= set(GOES_ON) and (not is_current or heading.n_ids == counts.n_ids)
     return Stored(heading, mark, is_current) if fits else None
-
-
-def check_keeps(model: str, keep: str, path: str) -> None:
-    """Refuse a model that needs documents where they are not kept."""
-    if kind_of(model).needs_documents and keep != "text":
-        raise OptionError(
-            f"{model} is trained from documents, and {path} keeps {keep} of them: learn into a file that keeps text, "
-            "or choose a model that reads counts"
-        )
 
 
 def check_not_pruned(store: Store, verb: str) -> None:

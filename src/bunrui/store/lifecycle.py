@@ -1,12 +1,15 @@
-"""Changes of what was learned: take documents back, give them other labels, rename, drop and move labels.
+"""Change learned documents: take them back, give them other labels; rename, drop and move labels; and look through
+them.
 
-Each is one transaction.  A document that changes is taken out of the log and entered anew; the counts change by what it
-had added and what it adds now, counted from its text.  Where the file keeps no text, labels can still be dropped and
-moved as long as no document has several.  Which documents change is a `Selection`, by what the log knows of them.
+Each change is one transaction.  A document that changes is taken out of the log and entered anew; the counts lose
+its old share and get a new one, counted from its text.  Where the file keeps no text, labels can still be
+dropped and moved as long as no document has several.  Which documents change is a `Selection`, by what the log knows of
+them.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -22,13 +25,12 @@ from bunrui.engines.labelgroups import check_new, label_sets
 from bunrui.errors import LabelError, LabelSetError, MismatchError, OptionError, StoreError, UnlearnError
 from bunrui.labels import as_list, check_types, is_known, plain
 from bunrui.memory import DIGEST, document_digests, key_words
-from bunrui.phrases import some
-from bunrui.store.blocks import Block, Row
+from bunrui.phrases import readable, some
 from bunrui.store.file import File
-from bunrui.store.log import id_words
+from bunrui.store.log import Block, Heading, Row, id_words
 from bunrui.store.sessions import Sum
 from bunrui.store.store import Store
-from bunrui.store.transaction import Transaction
+from bunrui.store.transaction import History, Transaction
 
 # The labels of a document after a change, from those before; empty when it is unlearned.
 Change = Callable[[list[Label]], Sequence[Label]]
@@ -41,10 +43,13 @@ def change(
     choice: Selection,
     new_labels: Change,
     texts: dict[bytes, Any] | None = None,
+    *,
+    only_log: bool = False,
 ) -> None:
     """Change the labels of the documents that are chosen, in a transaction.
 
-    `texts` has the documents by digest, for files that do not keep them.
+    `texts` has the documents by digest, for files that do not keep them.  With `only_log`, the counts stay: the
+    caller changes them.
     """
     store = file.store
     names = store.labels()
@@ -57,16 +62,19 @@ def change(
         if not moved.any():
             continue
         block, places = block.pick(np.flatnonzero(moved)), places[moved]
-        documents = _documents(block, texts, store.path)
-        taken.add(documents, taken.sets([before[code] for code in block.codes], block.n_docs))
         left = np.array([bool(labels) for labels in after], bool)[block.codes]
         transaction.remove({number: places.tolist()})
         transaction.n_docs += len(places)
         if left.any():
+            transaction.log(Row.of(_relabel(block.pick(np.flatnonzero(left)), transaction, after)))
+        if only_log:
+            continue
+        documents = _documents(block, texts, store.path)
+        taken.add(documents, taken.sets([before[code] for code in block.codes], block.n_docs))
+        if left.any():
             rows = np.flatnonzero(left)
             labels = [after[code] for code in block.codes[rows]]
             added.add([documents[row] for row in rows], added.sets(labels, len(rows)))
-            transaction.log(Row.of(_relabelled(block.pick(rows), transaction, after)))
     for sign, total in ((-1, taken.total), (1, added.total)):
         if total is not None:
             transaction.changes.append((sign, total))
@@ -97,6 +105,8 @@ def relabel_each(
     for digest, *both in changes:
         has, gets = (tuple(sorted(set(check_labels(as_list(labels))))) for labels in both)
         check_new(gets)
+        for labels in (has, gets):
+            check_types(labels, file.memory.counts.live.labels)
         if has != gets:
             groups[has, gets].append(digest)
             had.add((digest, has))
@@ -132,7 +142,7 @@ def _documents(block: Block, texts: dict[bytes, Any] | None, path: str) -> list[
     return block.documents()
 
 
-def _relabelled(block: Block, transaction: Transaction, labels: list[list[Label]]) -> Block:
+def _relabel(block: Block, transaction: Transaction, labels: list[list[Label]]) -> Block:
     """The block with other labels, by code."""
     used = sorted({name for code in set(block.codes.tolist()) for name in labels[code]})
     ids = dict(zip(used, transaction.label_ids(used).tolist(), strict=True))
@@ -141,23 +151,23 @@ def _relabelled(block: Block, transaction: Transaction, labels: list[list[Label]
 
 def drop_label(file: File, classifier: AnyClassifier, label: Label) -> int:
     """Take a label away: from documents with several, and with the documents that have no other."""
-    return _without(file, classifier, plain(label), None)
+    return _take_label(file, classifier, plain(label), None)
 
 
 def move_label(file: File, classifier: AnyClassifier, label: Label, to: Label) -> int:
     """Give all documents of a label another one instead."""
     if label == to:
         raise LabelError(f"{label!r} cannot be moved to itself")
-    return _without(file, classifier, plain(label), plain(to))
+    return _take_label(file, classifier, plain(label), plain(to))
 
 
-def _without(file: File, classifier: AnyClassifier, label: Label, to: Label | None) -> int:
+def _take_label(file: File, classifier: AnyClassifier, label: Label, to: Label | None) -> int:
     store = file.store
     kind, note = ("drop", {"label": label}) if to is None else ("move", {"label": label, "to": to})
     with file.writing(kind, **note) as transaction:
-        label_id = _known(file, label)
+        label_id = _find_label(file, label)
         if to is not None:
-            _known(file, to)
+            _find_label(file, to)
 
         def after(labels: list[Label]) -> list[Label]:
             return [name for name in labels if name != label] + ([to] if to is not None and label in labels else [])
@@ -165,12 +175,12 @@ def _without(file: File, classifier: AnyClassifier, label: Label, to: Label | No
         if store.keep == "text":
             change(file, classifier, transaction, by_labels(label_id), after)
         else:
-            _by_counts(file, transaction, label, to)
-            _in_log(file, transaction, label_id, after)
+            change(file, classifier, transaction, by_labels(label_id), after, only_log=True)
+            _change_counts(file, transaction, label, to)
     return transaction.n_docs
 
 
-def _by_counts(file: File, transaction: Transaction, label: Label, to: Label | None) -> None:
+def _change_counts(file: File, transaction: Transaction, label: Label, to: Label | None) -> None:
     try:
         taken = file.memory.counts.of_label(label)
     except MismatchError as error:
@@ -186,23 +196,13 @@ def _by_counts(file: File, transaction: Transaction, label: Label, to: Label | N
         transaction.changes.append((1, added))
 
 
-def _in_log(file: File, transaction: Transaction, label_id: int, after: Change) -> None:
-    """Change the labels of documents whose digests are kept; none has several."""
-    names = file.store.labels()
-    for number, places, block in pick(file.store, by_labels(label_id)):
-        labels = [list(after([names[k] for k in ids])) for ids in block.label_sets]
-        transaction.remove({number: places.tolist()})
-        if labels[block.codes[0]]:
-            transaction.log(Row.of(_relabelled(block, transaction, labels)))
-
-
 def rename_label(file: File, label: Label, name: Label) -> int:
     """Give a label another name."""
     label, (name,) = plain(label), check_labels([name])
     check_new([name])
     store = file.store
     with file.rewriting("rename", label=label, to=name) as transaction:
-        label_id = _known(file, label)
+        label_id = _find_label(file, label)
         check_types([name], [label])
         if name == label:
             raise LabelError(f"{label!r} has that name already")
@@ -215,7 +215,7 @@ def rename_label(file: File, label: Label, name: Label) -> int:
     return transaction.n_docs
 
 
-def _known(file: File, label: Label) -> int:
+def _find_label(file: File, label: Label) -> int:
     live = file.memory.counts.live_labels
     if not is_known(label, live):
         check_types([label], live)
@@ -264,6 +264,11 @@ class Selection(NamedTuple):
     candidates: Callable[[Store], dict[int, list[int]]] | None = None
     check: Callable[[], None] = lambda: None
 
+    def within(self, heading: Heading) -> Integers:
+        """The places of the chosen documents that are alive."""
+        alive = heading.alive
+        return alive[self.among(heading.block.pick(alive))] if len(alive) else alive
+
 
 class Picked(NamedTuple):
     """Some documents of one block."""
@@ -288,10 +293,9 @@ def _pick(store: Store, choice: Selection) -> Iterator[Picked]:
             if len(rows):
                 yield Picked(number, places[rows], block.pick(rows))
         return
-    for number, heading, alive in list(store.log.headings()):
-        places = alive[choice.among(heading.pick(alive))] if len(alive) else alive
-        if len(places):
-            yield Picked(number, places, store.log.block(number).pick(places))
+    for heading in list(store.log.headings()):
+        if len(places := choice.within(heading)):
+            yield Picked(heading.number, places, store.log.block(heading.number).pick(places))
 
 
 def list_documents(store: Store) -> Iterator[Document]:
@@ -309,14 +313,14 @@ def documents_in(block: Block, names: Sequence[Label]) -> Iterator[Document]:
         yield Document(
             digest=block.digests[place].tobytes().hex(),
             labels=sorted(names[k] for k in block.label_sets[block.codes[place]]),
-            time=_written(int(block.times[place])),
+            time=_write_time(int(block.times[place])),
             id=block.ids[place] if block.ids else None,
             source=block.sources[source - 1] if source else None,
             text=text,
         )
 
 
-def _written(microseconds: int) -> str:
+def _write_time(microseconds: int) -> str:
     try:
         return (_START + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds")
     except OverflowError:
@@ -337,7 +341,7 @@ class _Wanted:
         return np.array([value in self._wanted for value in known], bool)
 
     def check(self) -> None:
-        """Refuse what was not found."""
+        """Refuse values that were not found."""
         if self._missing:
             shown = some(map(repr, self._missing), _SHOWN)
             raise UnlearnError(f"no document that is learned has the {self._what} {shown}")
@@ -407,3 +411,151 @@ def all_of(*choices: Selection) -> Selection:
 def by_labels(label: int) -> Selection:
     """The documents with a label, given by its id in the file."""
     return Selection(lambda block: np.array([label in labels for labels in block.label_sets], bool)[block.codes])
+
+
+# --- page by page, the documents that came last first
+#
+# A page begins at a place, which is a block and a place there, and ends at one, where the next page begins.  One page
+# looks at so many documents and no more, whether it has found any or not: a search through a million takes several.
+# Blocks that are joined between two pages only move towards the beginning, so that nothing is left out; at most some
+# documents come twice.
+
+# The most that one page looks at: a search of 145,000 messages of 80 characters took 0.16 s, of 16 MB of mails 0.09 s.
+_MOST_DOCS = 1 << 17
+_MOST_BYTES = 16 << 20
+_LAST = (1 << 63) - 1
+
+
+class Place(NamedTuple):
+    """Where a document stands in the log.
+
+    >>> str(Place(7, 3)), Place.of("7.3")
+    ('7.3', Place(block=7, place=3))
+    >>> Place.of("7")
+    Traceback (most recent call last):
+    bunrui.errors.OptionError: begin should be the place of a document, such as '7.3', not '7'
+    """
+
+    block: int
+    place: int
+
+    @classmethod
+    def of(cls, written: str) -> Place:
+        """The place that a page has named."""
+        block, _, place = written.partition(".")
+        if not (block.isdecimal() and place.isdecimal() and written.isascii()) or len(written) > 40:
+            raise OptionError(option="begin", value=written, expected="the place of a document, such as '7.3'")
+        return cls(min(int(block), _LAST), min(int(place), _LAST))
+
+    def __str__(self) -> str:
+        return f"{self.block}.{self.place}"
+
+
+class Hit(NamedTuple):
+    """A document that was found, and its place."""
+
+    place: str
+    document: Document
+
+
+class Page(NamedTuple):
+    """Documents that were found; the next page begins at `next`, None at the end; `looked` were looked at."""
+
+    hits: list[Hit]
+    next: str | None
+    looked: int
+
+
+class Search(NamedTuple):
+    """A search: documents fit that fulfil all of these.
+
+    Attributes
+    ----------
+    contains : str or None
+        Words of the text; capital or small, and wide or narrow letters are the same.
+    label : str, int, bool or None
+    since, before : datetime or None
+        When it was learned first; without a zone, local time.
+    change : int or None
+        The transaction that it belongs to, by its number.
+    """
+
+    contains: str | None = None
+    label: Label | None = None
+    since: datetime | None = None
+    before: datetime | None = None
+    change: int | None = None
+
+
+def browse(store: Store, search: Search, begin: str | None = None, limit: int = 50) -> Page:
+    """The documents from a place on that fit, at most `limit`; call while reading.
+
+    Of a transaction that has learned, the documents that it has learned; of another, those that it has changed, with
+    the labels that they had before.  Of one that was joined with others, only those that it has learned are known; of
+    one that was undone, none.
+    """
+    if search.contains and store.keep != "text":
+        raise StoreError(f"{store.path} keeps no texts to search: look for a label or a time")
+    first = None if begin is None else Place.of(begin)
+    names = store.labels()
+    wanted = _fold(search.contains or "")
+    hits: list[Hit] = []
+    looked = n_bytes = 0
+    choice = _choice(names, search)
+    if choice is None:
+        return Page([], None, 0)
+    for heading in _headings(store, search.change, None if first is None else first.block):
+        number, places = heading.number, choice.within(heading)
+        if first is not None and number == first.block:
+            places = places[places <= first.place]
+        looked += len(heading.alive)
+        if wanted and len(places):
+            block = store.log.block(number)
+            n_bytes += len(block.text)
+            texts = block.pick(places).documents()
+            places = places[[wanted in _fold(readable(text)) for text in texts]]
+        more = len(places) - (limit - len(hits))  # than fit on the page
+        shown = places[max(0, more) :]
+        if len(shown):
+            found = documents_in(store.log.block(number).pick(shown), names)
+            both = zip(shown.tolist(), found, strict=True)
+            hits += [Hit(str(Place(number, place)), document) for place, document in both][::-1]
+        if more > 0:
+            return Page(hits, str(Place(number, int(places[more - 1]))), looked)
+        if looked >= _MOST_DOCS or n_bytes >= _MOST_BYTES:
+            return Page(hits, str(Place(number - 1, _LAST)), looked)
+    return Page(hits, None, looked)
+
+
+def _fold(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def _choice(names: list[Label], search: Search) -> Selection | None:
+    """The part of a search that needs no texts; None where no document can fit."""
+    choices = [by_time(search.before, search.since)]
+    if search.label is not None:
+        if not is_known(search.label, names):
+            return None
+        choices.append(by_labels(names.index(search.label)))
+    return all_of(*choices)
+
+
+def _headings(store: Store, change: int | None, upto: int | None) -> Iterator[Heading]:
+    """Blocks with the places to look at."""
+    if change is None:
+        return store.log.headings(upto)
+    found = History(store).entries(after=change - 1, before=change + 1)
+    if not found:
+        raise OptionError(f"there is no change {change} in {store.path}", option="change", value=change)
+    if found[0].undone:
+        return iter(())
+    if change > store.snapshot():
+        return store.log.headings_of(change, upto)
+    time = microseconds(datetime.fromisoformat(found[0].time))
+    return (_learned_at(heading, time) for heading in store.log.headings(upto))
+
+
+def _learned_at(heading: Heading, time: Any) -> Heading:
+    """The documents that were learned first at a time: those of one transaction have the same."""
+    return heading._replace(alive=heading.alive[heading.block.times[heading.alive] == time])

@@ -20,9 +20,9 @@ from bunrui.classifier import AnyClassifier, check_alike
 from bunrui.counts import Counts
 from bunrui.errors import DuplicateError, Option, OptionError, StoreError
 from bunrui.memory import key_words
-from bunrui.store.blocks import Row
+from bunrui.phrases import some
 from bunrui.store.file import File
-from bunrui.store.log import Seen
+from bunrui.store.log import Row, Seen
 from bunrui.store.pool import PoolChange, read_texts
 from bunrui.store.store import KEEPS, Store
 from bunrui.store.transaction import History, Transaction
@@ -97,7 +97,7 @@ def _choose(target: File, sources: Sequence[Source]) -> tuple[list[Source], list
         for source in sources
     ]
     skipped: set[int] = set()
-    # Those that hold the most first: of a part and a merge that has it, the merge is added, and the part left out.
+    # Begin with those that hold the most: if a merge has a part, the merge is added, and the part is left out.
     for place in sorted(range(len(sources)), key=lambda place: (-len(held[place].ids), -held[place].n_more)):
         source, theirs = sources[place], held[place]
         if source.file is not None and not is_new(mine.joined(coming), theirs, target.store.path, source.name):
@@ -198,12 +198,12 @@ class Holding(NamedTuple):
         return note | ({"unsharded": self.n_more} if self.n_more else {})
 
     def joined(self, other: Holding) -> Holding:
-        """Those of two files."""
+        """The shards and documents of two files together."""
         return Holding(self.ids | other.ids, self.n_more + other.n_more, self.n_forgotten + other.n_forgotten)
 
 
 def holding(store: Store) -> Holding:
-    """The shards and documents of a file, without those of changes that were undone."""
+    """The shards and documents of a file, without changes that were undone."""
     found = Holding()
     unpacker = store.unpacker()
     for entry in History(store).entries():
@@ -242,8 +242,7 @@ def is_new(mine: Holding, theirs: Holding, target: str, other: str) -> bool:
     shared = sorted(mine.ids & theirs.ids)
     if not shared:
         return True
-    more = "" if len(shared) <= _SHOWN else f" and {len(shared) - _SHOWN} more"
-    both = f"{other} has shards that {target} has too ({', '.join(shared[:_SHOWN])}{more})"
+    both = f"{other} has shards that {target} has too ({some(shared, _SHOWN)})"
     if len(shared) < len(theirs.ids):
         raise StoreError(f"{both}, and others that it lacks: merge the parts of those")
     if theirs.n_more:

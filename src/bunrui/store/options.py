@@ -1,52 +1,92 @@
-"""The options of a classifier ↔ what its file says of them."""
+"""The options of a classifier ↔ what its file says of them; the model that a file chooses for itself."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from bunrui.analysis import AnalyzerSpec
 from bunrui.analysis.analyzer import sharing
 from bunrui.calibration import Calibration
-from bunrui.choice import Choice
-from bunrui.classifier import SETTINGS, AnyClassifier, TextClassifier
+from bunrui.choice import Choice, is_due
+from bunrui.classifier import SETTINGS, AnyClassifier, Chosen, TextClassifier, asked_for, choose_by, resolve
+from bunrui.counts import Counts
 from bunrui.errors import BunruiError, DataError, MismatchError, MissingExtraError, Option, OptionError, check_whole
 from bunrui.labels import plain, type_of
-from bunrui.models import DEFAULT_MODEL
+from bunrui.memory import key_words
+from bunrui.models import AUTO, DEFAULT_MODEL, kind_of
 from bunrui.models.kinds import is_kept
+from bunrui.sample import Drawn, find_lowest
 from bunrui.store.creation import check_folder, publish_when_done, temporary_beside
-from bunrui.store.store import Store
-from bunrui.store.transaction import Transaction
+from bunrui.store.pool import labelled_among, read_digests, read_texts
+from bunrui.store.store import KEEPS, Store, apply
+from bunrui.store.transaction import Transaction, now
 from bunrui.store.weights import Heading, Rows, stamp_weights, write_weights
 from bunrui.unlabelled import PoolWeight
+from bunrui.unlabelled import is_due as is_weighing_due
+
+if TYPE_CHECKING:
+    from bunrui.store.file import File
+
+Path = str | os.PathLike[str]
+T = TypeVar("T")
 
 _NEW = {"class_norm": False, "against_rest": False, "m": 1}  # which files from before do not have
 
 
 def new_store(
-    path: str,
-    like: AnyClassifier,
-    keep: str,
-    pruned: int = 1,
-    name: str | None = None,
-    settings: dict[str, Any] | None = None,
+    path: str, name: str, like: AnyClassifier, keep: str, pruned: int = 1, settings: dict[str, Any] | None = None
 ) -> Store:
-    """A new file for a classifier with these options; `name` is what it will be called."""
+    """A new file for a classifier with these options; `name` is its final name."""
     spec = AnalyzerSpec(name=like.analyzer) if isinstance(like.analyzer, str) else like.analyzer
     if not isinstance(spec, AnalyzerSpec):
         raise OptionError("a file cannot keep a function: use the name of an analyzer, or an AnalyzerSpec")
-    return Store.create(
-        path,
-        keep=keep,
-        analyzer=asdict(spec),
-        fingerprint=like.counts.fingerprint,
-        settings=settings_of(like.settings if settings is None else settings),
-        pruned=pruned,
-        name=name,
-    )
+    meta = {
+        "analyzer": asdict(spec),
+        "created": now(),
+        "fingerprint": like.counts.fingerprint,
+        "generation": 0,
+        "keep": keep,
+        "pruned": pruned,
+        "settings": settings_of(like.settings if settings is None else settings),
+    }
+    return Store.create(path, name, meta)
+
+
+@contextmanager
+def creating_store(path: Path, model: str, keep: str, options: dict[str, Any]) -> Iterator[Store]:
+    """A new file that appears under its name when the block ends without an error, if its options make sense."""
+    name = os.fspath(path)
+    if keep not in KEEPS:
+        raise OptionError(option="keep", value=keep, expected=f"one of {', '.join(reversed(KEEPS))}")
+    check_keeps(model, keep, name)
+    like = TextClassifier(model, **options)
+    with publish_when_done(name) as temporary, closing(new_store(temporary, name, like, keep)) as store:
+        yield store
+
+
+def open_with(path: Path, make: Callable[[Store], T], *, read_only: bool) -> T:
+    """Open a file, and give it to a function; if that fails, close the file again."""
+    store = Store.open(os.fspath(path), read_only=read_only)
+    try:
+        return make(store)
+    except BaseException:
+        store.close()
+        raise
+
+
+def check_keeps(model: str, keep: str, path: str) -> None:
+    """Refuse a model that needs documents where they are not kept."""
+    if kind_of(model).needs_documents and keep != "text":
+        raise OptionError(
+            f"{model} is trained from documents, and {path} keeps {keep} of them: learn into a file that keeps text, "
+            "or choose a model that reads counts"
+        )
 
 
 def settings_of(settings: dict[str, Any]) -> dict[str, Any]:
@@ -119,7 +159,7 @@ def calibration_of(store: Store) -> Calibration | None:
 
 
 def choice_of(store: Store) -> Choice | None:
-    """What `auto` stands for in a file, if that was chosen; a choice that this version does not know is none."""
+    """The choice in a file for `auto`; None where there is none, or one that this version does not know."""
     try:
         return Choice.from_dict(store.settings().get("choice"))
     except DataError:
@@ -135,7 +175,7 @@ def pool_weight_of(store: Store) -> PoolWeight | None:
 
 
 def summary_of(classifier: AnyClassifier, calibration: Calibration, n_changed: int) -> dict[str, Any]:
-    """What a calibration is worth, and how many documents were learned or unlearned since."""
+    """The measures of a calibration, and the number of documents that were learned or unlearned since."""
     names = ("model", "n_docs", "ece_before", "ece_after", "log_loss_before", "log_loss_after")
     return {
         **{name: getattr(calibration, name) for name in names},
@@ -165,21 +205,26 @@ def write_slim(
     like: AnyClassifier,
     pruned: int,
     min_df: int,
-    fill: Callable[[Transaction], int],
+    content: Counts | Callable[[Transaction], int],
     weights: tuple[Heading, Rows] | None = None,
+    **note: Any,
 ) -> int:
-    """Make the copy; `fill` writes its counts, and returns the number of their documents.
+    """Make the copy; where its counts do not fit into memory, a function writes them, and returns their documents.
 
-    `like` has the options, `pruned` is the number of documents that a word had to be in before, and `weights` are those
-    of a trained model.  Returns the number for the copy.
+    `like` has the options, `pruned` is the number of documents that a word had to be in before, `weights` are those of
+    a trained model, and `note` is for the log.  Returns the number for the copy.
     """
     least = max(min_df, pruned)
     with publish_when_done(name) as temporary:
         # What was chosen stays: the copy has no documents to choose by.
-        store = new_store(temporary, like, "nothing", least, name, like.effective_settings)
+        store = new_store(temporary, name, like, "nothing", least, like.effective_settings)
         with closing(store), store.writing():
-            transaction = store.transaction("slim")
-            transaction.n_docs = fill(transaction)
+            transaction = store.transaction("slim", **note)
+            if isinstance(content, Counts):
+                transaction.snapshot(content, transaction.number)
+                transaction.n_docs = content.n_docs
+            else:
+                transaction.n_docs = content(transaction)
             transaction.finish()
             if weights is not None:
                 write_weights(store, *weights)
@@ -199,12 +244,110 @@ def save_counts(path: str, classifier: AnyClassifier, **note: Any) -> None:
     check_folder(path)
     with classifier.memory.lock.read():
         counts = classifier.counts.pruned(min_df)
-
-    def fill(transaction: Transaction) -> int:
-        transaction.note |= note
-        transaction.snapshot(counts, transaction.number)
-        return counts.n_docs
-
     with temporary_beside(path) as temporary:
-        write_slim(temporary, classifier, 1, min_df, fill)
+        write_slim(temporary, classifier, 1, min_df, counts, **note)
         os.replace(temporary, path)
+
+
+# --- from its log, in the transaction of the change that makes it due
+
+
+def chosen_of(store: Store) -> Chosen:
+    """The choices in a file; one without documents has chosen nothing."""
+    return Chosen(choice_of(store), calibration_of(store), pool_weight_of(store))
+
+
+def choose_if_due(file: File, transaction: Transaction) -> Chosen | None:
+    """Choose a model, if a change makes it due, and write it into the file with the change; call while writing.
+
+    The same goes for the weight of texts without a label.
+    """
+    store, before = file.store, file.memory.counts
+    n_docs = before.n_docs + sum(sign * delta.n_docs for sign, delta in transaction.changes)
+    choice, weight = choice_of(store), pool_weight_of(store)
+    if transaction.changes and not n_docs and (choice is not None or weight is not None):
+        return _write(store, transaction, Chosen(calibration=asked_for(calibration_of(store))))
+    has_other_pool, is_merge = "unlabelled" in transaction.note, transaction.kind == "merge"
+    if not n_docs or not (transaction.changes or has_other_pool):
+        return None
+    labels = {*before.live_labels, *(label for _, delta in transaction.changes for label in delta.live_labels)}
+    n_pool = len(read_digests(store)) if has_other_pool else len(file.memory.pool)
+    model = resolve(options_of(store), choice)["model"]
+    weighs = has_other_pool or (n_pool and is_weighing_due(weight, model, n_docs, len(labels), n_pool))
+    if can_choose(store, n_docs) and (weighs or is_merge or is_due(choice, n_docs, len(labels))):
+        metric = choice.metric if choice else "accuracy"
+        return choose_now(file, transaction, _apply_changes(before, transaction, store), metric)
+    if weighs and store.keep == "text":
+        return choose_now(file, transaction, _apply_changes(before, transaction, store), None)
+    return None
+
+
+def can_choose(store: Store, n_docs: int) -> bool:
+    """Whether a file with so many documents can choose its model, and is to."""
+    return n_docs > 0 and store.keep == "text" and store.pruned == 1 and store.settings().get("model") == AUTO
+
+
+def choose_now(file: File, transaction: Transaction, counts: Counts, metric: str | None) -> Chosen:
+    """Choose by some counts, those that the file has after a transaction, and write it into the file.
+
+    With a metric, choose the model anew; without, only the weight of texts without a label.
+    """
+    store, classifier = file.store, classifier_of(file.store)
+    drawn = draw(store, len(counts.live.labels))
+    if not set(drawn.labels) <= set(counts.label_ids):
+        raise store.unpacker().damaged("its log has other documents than its counts")
+    pool = read_texts(store) if counts.n_docs else {}
+    learned = counts, classifier.text_analyzer, drawn, pool, labelled_among(store, pool)
+    before = Chosen(calibration=asked_for(calibration_of(store)))
+    chosen = choose_by(classifier.get_params(), *learned, before, metric, transaction.number)
+    return _write(store, transaction, chosen)
+
+
+def _write(store: Store, transaction: Transaction, chosen: Chosen) -> Chosen:
+    """Write a choice into the file."""
+    known = {name: None if each is None else each.to_dict() for name, each in chosen._asdict().items()}
+    settings = store.settings()
+    transaction.note |= {"choice": known["choice"], "settings_before": settings}
+    if known["pool_weight"] is None and "pool_weight" not in settings:
+        del known["pool_weight"]
+    store.save_settings(settings | known)
+    return chosen
+
+
+def _apply_changes(counts: Counts, transaction: Transaction, store: Store) -> Counts:
+    """Counts as a transaction will leave them."""
+    changes = transaction.changes
+    if not counts.n_docs and len(changes) == 1:
+        return changes[0][1]
+    after = counts.copy()
+    for sign, delta in changes:
+        apply(after, sign, delta, store.unpacker())
+    return after
+
+
+def draw(store: Store, n_classes: int) -> Drawn:
+    """The sample of the documents that a log has, for so many classes."""
+    names, log = store.labels(), store.log
+    ranks = np.empty(len(names), np.int64)
+    ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+    sizes = log.sizes()
+    columns: list[list[Any]] = [[], [], [], [], []]
+    for number, block, alive in log.headings():
+        labels = np.array([ids[0] if len(ids) == 1 else -1 for ids in block.label_sets], np.int64)[block.codes]
+        rows = alive[labels[alive] >= 0]
+        keys, block_numbers = key_words(block.digests)[rows], np.full(len(rows), number)
+        each = keys, labels[rows], sizes[number][rows], block_numbers, rows
+        for column, values in zip(columns, each, strict=True):
+            column.append(values)
+    if not columns[0]:
+        return Drawn([], [], np.empty(0, np.int64), np.empty(0, bool))
+    keys, codes, lengths, numbers, places = (np.concatenate(column) for column in columns)
+    found = find_lowest(keys, ranks[codes], lengths, n_classes, np.ones(len(keys), np.int64))
+    taken = found.rows[found.is_taken]
+    texts: list[Any] = [None] * len(taken)
+    for number in np.unique(numbers[taken]).tolist():
+        mine = np.flatnonzero(numbers[taken] == number)
+        for k, text in zip(mine.tolist(), log.block(number).pick(places[taken][mine]).documents(), strict=True):
+            texts[k] = text
+    labels_of = [names[code] for code in codes[taken].tolist()]
+    return Drawn(texts, labels_of, found.copies[found.is_taken], found.is_common[found.is_taken])

@@ -2,12 +2,12 @@
 
 Each row is a block of texts that came (sign 1) or went (-1), as `documents` has them, with an empty set of labels.  The
 pool is the sum of all rows, each text once.  So to undo a change is to delete its rows, whichever way it went.
-`compact` joins what is left.
+`compact` joins the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from weakref import proxy
@@ -15,8 +15,7 @@ from weakref import proxy
 import numpy as np
 
 from bunrui.memory import DIGEST, by_digest, document_digests, key_words
-from bunrui.store.blocks import Batch, Block, Row
-from bunrui.store.trouble import explain_errors
+from bunrui.store.log import Batch, Block, Row
 
 if TYPE_CHECKING:
     from bunrui.store.file import File
@@ -41,7 +40,7 @@ class FilePool:
         return self._n_texts
 
     def texts(self) -> Mapping[bytes, Any]:
-        """Those that no document of the log is; call `at_rest`."""
+        """The texts, without those that were also learned with a label; call `at_rest`."""
         store = self._file.store
         found = read_texts(store)
         for digest in labelled_among(store, found):
@@ -51,48 +50,48 @@ class FilePool:
     def catch_up(self) -> None:
         """Look what the file has now; call while it does not change."""
         store = self._file.store
-        key = store.state().generation, _last(store)
+        key = store.state().generation, last_row(store)
         if key != self._key:
             self._n_texts, self._key = len(read_digests(store)), key
 
 
-def _last(store: Store) -> int:
+def last_row(store: Store) -> int:
     """The number of the last row, 0 where there is none."""
     if not store.has_unlabelled:
         return 0
-    with explain_errors(store.path):
-        (last,) = store.db.execute("SELECT coalesce(max(block), 0) FROM unlabelled").fetchone()
+    (last,) = store.db.execute("SELECT coalesce(max(block), 0) FROM unlabelled").fetchone()
     store.unpacker().check_whole(last)
     return int(last)
 
 
 def read_texts(store: Store) -> dict[bytes, Any]:
     """The texts by digest."""
-    found: dict[bytes, Any] = {}
-    for sign, block in _blocks(store, _COLUMNS):
-        digests = [digest.tobytes() for digest in block.digests]
-        if sign > 0:
-            found |= zip(digests, block.documents(), strict=True)
-        else:
-            _take(store, found, digests)
-    return found
+    return _read(store, _COLUMNS, Block.documents)
 
 
 def read_digests(store: Store) -> set[bytes]:
     """Their digests alone."""
-    found: dict[bytes, None] = {}
     columns = _COLUMNS.replace("sizes, text", "x'' AS sizes, x'' AS text")
+    return set(_read(store, columns, lambda block: [None] * block.n_docs))
+
+
+def _read(store: Store, columns: str, texts_of: Callable[[Block], Iterable[Any]]) -> dict[bytes, Any]:
+    """The sum of all rows."""
+    found: dict[bytes, Any] = {}
     for sign, block in _blocks(store, columns):
         digests = [digest.tobytes() for digest in block.digests]
         if sign > 0:
-            found |= dict.fromkeys(digests)
-        else:
-            _take(store, found, digests)
-    return set(found)
+            found |= zip(digests, texts_of(block), strict=True)
+            continue
+        for digest in digests:
+            if digest not in found:
+                raise store.unpacker().damaged("texts without a label went that were not there")
+            del found[digest]
+    return found
 
 
 def labelled_among(store: Store, digests: Collection[bytes]) -> set[bytes]:
-    """Those digests that a document of the log has, too."""
+    """The digests that belong to documents of the log."""
     if not digests:
         return set()
     keys = key_words(np.frombuffer(b"".join(digests), DIGEST))
@@ -103,22 +102,14 @@ def labelled_among(store: Store, digests: Collection[bytes]) -> set[bytes]:
     return found.intersection(digests)
 
 
-def _take(store: Store, found: dict[bytes, Any], digests: Iterable[bytes]) -> None:
-    for digest in digests:
-        if digest not in found:
-            raise store.unpacker().damaged("texts without a label went that were not there")
-        del found[digest]
-
-
 def _blocks(store: Store, columns: str, where: str = "true") -> Iterator[tuple[int, Block]]:
     if not store.has_unlabelled:
         return
-    with explain_errors(store.path):
-        for sign, *row in store.db.execute(f"SELECT sign, {columns} FROM unlabelled WHERE {where} ORDER BY block"):
-            unpacker = store.unpacker()
-            if sign not in (-1, 1):
-                raise unpacker.damaged("texts without a label neither come nor go")
-            yield sign, Row(*row).block(0, unpacker, is_labelled=False)
+    for sign, *row in store.db.execute(f"SELECT sign, {columns} FROM unlabelled WHERE {where} ORDER BY block"):
+        unpacker = store.unpacker()
+        if sign not in (-1, 1):
+            raise unpacker.damaged("texts without a label neither come nor go")
+        yield sign, Row(*row).block(0, unpacker, is_labelled=False)
 
 
 def what_is_left(store: Store) -> Iterator[Block]:
@@ -138,8 +129,7 @@ def what_is_left(store: Store) -> Iterator[Block]:
 def insert(store: Store, tx: int, sign: int, block: Block) -> None:
     """Write down a block of texts that come (1) or go (-1); call while writing."""
     row = (tx, sign, *Row.of(block))
-    with explain_errors(store.path):
-        store.db.execute(f"INSERT INTO unlabelled (tx, sign, {_COLUMNS}) VALUES ({', '.join('?' * len(row))})", row)
+    store.db.execute(f"INSERT INTO unlabelled (tx, sign, {_COLUMNS}) VALUES ({', '.join('?' * len(row))})", row)
 
 
 def count_wrong(store: Store) -> int:
@@ -164,7 +154,7 @@ class PoolChange:
 
     @property
     def known(self) -> set[bytes]:
-        """The digests of what is there now."""
+        """The digests of all texts that are there now."""
         if self._known is None:
             self._known = read_digests(self._store)
         return self._known

@@ -4,9 +4,9 @@
                   the type of the labels where they are not strings; since format 5
     labels        names of labels by id, as text (`bunrui.labels`)
     transactions  everything that was done, in order; never deleted
-    documents     the log: blocks of documents (`blocks.py`)
+    documents     the log: blocks of documents (`log.py`)
     removals      documents of a block that were unlearned
-    deltas        what a transaction added to the counts or took from them (`cells.py`); the first may be a snapshot,
+    deltas        what a transaction added to the counts or took from them (`codec.py`); the first may be a snapshot,
                   which stands for all transactions up to its own
     cells         the parts of a delta
     weights       of a trained model, to save the time of training (`weights.py`); since format 3
@@ -32,7 +32,7 @@ from typing import Any
 from urllib.parse import quote
 
 from bunrui.errors import DamagedError, StoreError
-from bunrui.store.journal import FORMAT_MASK, OPENING, Connection, new_mark, owns_journal
+from bunrui.store.connection import FORMAT_MASK, OPENING, Connection, explain_errors, new_mark, owns_journal
 
 _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name"
 APPLICATION_ID = 0x6275_6E72  # "bunr"
@@ -135,11 +135,11 @@ def _may_write(path: str) -> bool:
     return os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK)
 
 
-def connect(path: str, *, read_only: bool) -> Connection:
-    """A connection to a file that is there; what it holds is not looked at yet."""
+def connect(path: str, *, read_only: bool, name: str | None = None) -> Connection:
+    """A connection to a file that is there; what it holds is not looked at yet.  `name` is for messages."""
     if sqlite3.sqlite_version_info < _LEAST_SQLITE:
         raise StoreError(f"this Python has SQLite {sqlite3.sqlite_version}: classifier files need 3.37 or newer")
-    path = os.path.realpath(path)  # SQLite names the journal after the file itself
+    name, path = name or path, os.path.realpath(path)  # SQLite names the journal after the file itself
     may_write = _may_write(path)
     with OPENING:
         is_own = owns_journal(path, may_write=may_write)
@@ -149,15 +149,16 @@ def connect(path: str, *, read_only: bool) -> Connection:
         if read_only and not may_write:
             # Without the right to write, SQLite shares a file with a writer only if its journal is there.
             mode = "mode=ro" if is_own and os.path.exists(f"{path}-wal") else "immutable=1"
-        connection = sqlite3.connect(
-            f"file:{quote(os.fsencode(path))}?{mode}",
-            uri=True,
-            timeout=WAIT_SECONDS,
-            isolation_level=None,  # transactions begin and end where the code says so
-            check_same_thread=False,
-            factory=Connection,
-        )
-        connection.know(path, may_write=may_write, has_locks=mode != "immutable=1")
+        with explain_errors(name):
+            connection = sqlite3.connect(
+                f"file:{quote(os.fsencode(path))}?{mode}",
+                uri=True,
+                timeout=WAIT_SECONDS,
+                isolation_level=None,  # transactions begin and end where the code says so
+                check_same_thread=False,
+                factory=Connection,
+            )
+        connection.know(path, name, may_write=may_write, has_locks=mode != "immutable=1")
     # A file may come from anywhere: its schema may call no functions, and writes nothing beside its own pages.
     for limit, most in _LIMITS.items():
         connection.setlimit(limit, most)

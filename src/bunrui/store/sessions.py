@@ -1,9 +1,16 @@
-"""What happens inside one transaction: batches of documents in, log rows and one delta out."""
+"""Learning and unlearning in one transaction: batches of documents in, log rows and one delta out.
+
+A file may also learn within some memory: then its counts are neither read nor ever there as a whole.  Documents are
+counted batch by batch; counts that outgrow the memory are put aside on disk (`bunrui.engines.partitions`), and all of
+them are written as one delta.  To predict, a classifier needs all counts in memory: `slim` makes them few.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -11,19 +18,22 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
-from bunrui.cells import Integers
+from bunrui.cells import Cells, Integers
 from bunrui.classifier import AnyClassifier
 from bunrui.counts import Counts
 from bunrui.engines.labelgroups import LabelSets, check_new, label_sets
 from bunrui.engines.partitions import Spill
-from bunrui.errors import DataError, DuplicateError, Option, StoreError, UnlearnError
-from bunrui.kernel.slices import each_slice
+from bunrui.errors import DataError, DuplicateError, Option, OptionError, StoreError, UnlearnError
+from bunrui.kernel.slices import each_slice, n_threads
 from bunrui.kernel.workspace import release
+from bunrui.labels import type_of
 from bunrui.memory import document_digests, key_words
+from bunrui.models import AUTO
 from bunrui.phrases import excerpt
-from bunrui.store.blocks import Batch, Row
 from bunrui.store.codec import Part, pack_part
-from bunrui.store.log import Seen
+from bunrui.store.file import check_not_pruned, find_seen
+from bunrui.store.log import Batch, Names, Row, Seen
+from bunrui.store.options import Path, check_slim, chosen_of, classifier_of, creating_store, open_with, write_slim
 from bunrui.store.pool import PoolChange
 from bunrui.store.store import Store
 from bunrui.store.transaction import Transaction
@@ -59,7 +69,7 @@ class Sum:
 
 
 class SpilledSum:
-    """The same in bounded memory, for a file whose own counts nobody has read.
+    """Counts of documents in bounded memory, for a file whose own counts nobody has read.
 
     Attributes
     ----------
@@ -135,7 +145,7 @@ class _Session:
 
     @contextmanager
     def _all_or_none(self) -> Iterator[None]:
-        """What a batch that fails has written cannot be taken out again: the whole session fails with it."""
+        """A batch that fails leaves rows behind that cannot be taken out again: the whole session fails with it."""
         try:
             yield
         except BaseException as error:
@@ -175,14 +185,7 @@ class Learning(_Session):
         self._unique = unique
         self.n_duplicates = None if seen is None else 0
 
-    def add(
-        self,
-        texts: Any,
-        labels: Any,
-        *,
-        ids: Sequence[str | None] | None = None,
-        sources: Sequence[str | None] | None = None,
-    ) -> None:
+    def add(self, texts: Any, labels: Any, *, ids: Names = None, sources: Names = None) -> None:
         """Learn a batch of documents."""
         with self._all_or_none():
             ids, sources = _list_of_strings(ids, "ids", len(texts)), _list_of_strings(sources, "sources", len(texts))
@@ -200,11 +203,9 @@ class Learning(_Session):
                     f"{self._store.path} keeps {self._store.keep} of documents, and texts without a label must be kept",
                     hint=("learn into a file with ", Option("keep", "text")),
                 )
-            self.unlabelled.add(_checked(texts))
+            self.unlabelled.add(_check_list(texts))
 
-    def _log(
-        self, texts: Any, sets: LabelSets, ids: Sequence[str | None] | None, sources: Sequence[str | None] | None
-    ) -> None:
+    def _log(self, texts: Any, sets: LabelSets, ids: Names, sources: Names) -> None:
         keep_text = self._store.keep == "text"
         label_ids = self._label_sets(sets)
         batch = Batch(self._transaction.time, texts, label_ids, sets.groups, ids, sources, keep_text=keep_text)
@@ -259,7 +260,7 @@ class Unlearning(_Session):
             if texts is None:
                 self.unlabelled.clear()
                 return
-            listed = _checked(texts)
+            listed = _check_list(texts)
             row = self.unlabelled.remove(listed)
             if row is not None:
                 shown = excerpt(str(listed[row]), _EXCERPT)
@@ -285,7 +286,7 @@ class Unlearning(_Session):
         return found
 
 
-def _checked(texts: Any) -> list[Any]:
+def _check_list(texts: Any) -> list[Any]:
     """Documents as a list, if they are such."""
     if inputs.is_given(texts):
         inputs.given(texts)  # for its checks
@@ -304,3 +305,158 @@ def _list_of_strings(values: Any, name: str, n: int) -> list[str | None] | None:
         if value is not None and not isinstance(value, str):
             raise DataError(f"{name} should be strings or None, not {value!r}")
     return listed
+
+
+# --- within some memory
+
+# The memory of a process without the counts that are put aside: 680 MB with two threads, benchmarks/spill.py.
+_BASE = 550_000_000
+_THREAD = 100_000_000
+_LEAST_ROOM = 50_000_000
+_UNITS = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+
+
+def bytes_of(memory: str | int) -> int:
+    """Bytes of memory: a number, or a string such as 2GB.
+
+    >>> bytes_of("2GB"), bytes_of("1.5 GiB")
+    (2000000000, 1610612736)
+
+    Raises
+    ------
+    OptionError
+        If it is none, or less than learning needs.
+    """
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt])(i?)b?\s*", str(memory).lower())
+    if isinstance(memory, int) and not isinstance(memory, bool):
+        n_bytes = memory
+    elif found is None:
+        raise OptionError(option="memory", value=memory, expected="a size with its unit, such as 2GB or 800MB")
+    else:
+        unit = _UNITS[found[2]] if not found[3] else 1 << (10 * (" kmgt".index(found[2])))
+        n_bytes = int(float(found[1]) * unit)
+    if n_bytes < least_memory():
+        expected = f"at least {least_memory() // 10**6}MB for {n_threads()} threads"
+        hint = "give more, or take fewer threads with BUNRUI_THREADS"
+        raise OptionError(option="memory", value=memory, expected=expected, hint=hint)
+    return n_bytes
+
+
+def least_memory() -> int:
+    """The fewest bytes in which a file can learn, with the threads of this machine."""
+    return _BASE + _THREAD * n_threads() + _LEAST_ROOM
+
+
+class Bounded:
+    """A file that learns within some memory; made by `open_bounded` and `creating_bounded`.
+
+    Attributes
+    ----------
+    path, keep : str
+        The file, and what it keeps of documents.
+    classifier : TextClassifier
+        With the options of the file, and nothing learned.
+    learned : Counts
+        What the last session has learned: labels, and numbers of documents, without features.
+    n_features : int
+        How many features that had.
+    n_runs : int
+        How often memory was full.
+    """
+
+    def __init__(self, store: Store, memory: str | int) -> None:
+        self._store = store
+        spare = bytes_of(memory) - least_memory()
+        self._room = _LEAST_ROOM + spare - spare // 8  # adding up what is put aside takes some, too
+        self.classifier = classifier_of(store)
+        self.path, self.keep = store.path, store.keep
+        self.learned = Counts(store.fingerprint)
+        self.n_features = self.n_runs = 0
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._store.close()
+
+    @contextmanager
+    def learning(
+        self, *, unique: bool = False, kind: str = "learn", note: Mapping[str, Any] | None = None
+    ) -> Iterator[Learning]:
+        """Learn batch by batch in one transaction: all of it is kept when the block ends, nothing when it raises.
+
+        Batches should be small beside the memory.  The other arguments are those of `StoredClassifier.learning`; `kind`
+        is what the list of changes calls it.
+        """
+        store = self._store
+        check_not_pruned(store, kind)
+        folder = os.path.dirname(os.path.abspath(self.path))
+        with Spill(store.fingerprint, folder, self._room) as spill, store.writing():
+            transaction = store.transaction(kind, **(note or {}))
+            seen = find_seen(store, needed=unique)
+            total = SpilledSum(self.classifier, spill, seen)
+            session = Learning(store, transaction, total, seen, unique)
+            yield session
+            session.finish()
+            transaction.finish()
+        self.learned, self.n_features, self.n_runs = spill.head, total.n_features, spill.n_runs
+
+    @property
+    def label_type(self) -> type | None:
+        """The type of the labels of the file; None before the first."""
+        return type_of(self._store.labels())
+
+    def slim(self, name: str, min_df: int) -> int:
+        """Write a copy that keeps nothing but counts, without the words of fewer than `min_df` documents."""
+        store, like = self._store, self.classifier
+        like.take_on(*chosen_of(store))
+        check_slim(like, min_df, has_memory=True)
+        folder = os.path.dirname(os.path.abspath(name))
+        with store.reading(), Spill(store.fingerprint, folder, self._room) as spill:
+            for sign, counts in store.pieces():
+                if sign < 0:
+                    raise StoreError(
+                        "documents were unlearned since this was compacted, so that all counts must be in memory",
+                        file=store.path,
+                        hint=("compact it first, or leave ", Option("memory"), " out"),
+                    )
+                spill.add(counts)
+            return write_slim(name, like, store.pruned, min_df, lambda transaction: _fill(transaction, spill, min_df))
+
+
+def open_bounded(path: Path, memory: str | int, *, read_only: bool = False) -> Bounded:
+    """Open a file to learn within some memory."""
+    return open_with(path, lambda store: Bounded(store, memory), read_only=read_only)
+
+
+@contextmanager
+def creating_bounded(
+    path: Path, memory: str | int, model: str = AUTO, *, keep: str = "text", **options: Any
+) -> Iterator[Bounded]:
+    """A new file to learn within some memory, which appears under its name when the block ends without an error."""
+    with creating_store(path, model, keep, options) as store:
+        yield Bounded(store, memory)
+
+
+def slim_bounded(path: Path, copy: Path, memory: str | int, *, min_df: int = 1) -> int:
+    """Write a copy as `StoredClassifier.slim` does, of a file that need not fit into memory."""
+    with closing(open_bounded(path, memory, read_only=True)) as old:
+        return old.slim(os.fspath(copy), min_df)
+
+
+def _fill(transaction: Transaction, spill: Spill, min_df: int) -> int:
+    """Write the counts without the features of fewer documents; return the number of all documents."""
+    head = spill.head
+    head.set_feature_totals(0, 0)
+
+    def parts(label_ids: Integers) -> Iterator[Part]:
+        def prune(cells: Cells) -> tuple[int, int, Part | None]:
+            kept = cells.keep(cells.doc_total >= min_df)
+            part = pack_part(kept, label_ids) if len(kept.sizes) else None
+            return int(kept.term_total.sum()), int(kept.doc_total.sum()), part
+
+        for n_terms, n_doc_freq, part in spill.parts(prune):
+            head.set_feature_totals(head.n_terms + n_terms, head.n_doc_freq + n_doc_freq)
+            if part is not None:
+                yield part
+
+    transaction.add_parts(head, parts, is_snapshot=True)
+    return head.n_docs

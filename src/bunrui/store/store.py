@@ -20,8 +20,16 @@ from bunrui.counts import Counts, Label
 from bunrui.errors import LabelError, MovedError, Step, StoreError, UnlearnError
 from bunrui.labels import TYPES, label_of, text_of
 from bunrui.store.codec import Head, Part, Unpacker, counts_by_part, join_parts
+from bunrui.store.connection import (
+    FORMAT_MASK,
+    Connection,
+    check_is_file,
+    explain_errors,
+    place,
+    renew_mark,
+    warn_of_network,
+)
 from bunrui.store.creation import delete_abandoned, empty_file, new_file, publish_when_done
-from bunrui.store.journal import FORMAT_MASK, Connection, place, renew_mark
 from bunrui.store.log import Log
 from bunrui.store.schema import (
     FORMAT,
@@ -36,8 +44,7 @@ from bunrui.store.schema import (
     seal,
     version_of,
 )
-from bunrui.store.transaction import Transaction, now
-from bunrui.store.trouble import check_is_file, explain_errors, warn_of_network
+from bunrui.store.transaction import Transaction
 
 KEEPS = ("nothing", "digests", "text")  # the further right, the more
 
@@ -94,8 +101,8 @@ class Store:
         Who makes the changes from now on: the log says so.
     """
 
-    def __init__(self, path: str, name: str, db: Connection, version: int, *, read_only: bool) -> None:
-        self.path = name
+    def __init__(self, path: str, db: Connection, version: int, *, read_only: bool) -> None:
+        self.path = db.name
         self.is_sealed = version >= SEALED_SINCE
         self.has_weights = version >= WEIGHTS_SINCE
         self.has_unlabelled = version >= UNLABELLED_SINCE
@@ -132,31 +139,16 @@ class Store:
     # Opening and closing
 
     @classmethod
-    def create(
-        cls,
-        path: str,
-        *,
-        keep: str,
-        analyzer: Mapping[str, Any],
-        fingerprint: str,
-        settings: Mapping[str, Any],
-        pruned: int = 1,
-        name: str | None = None,
-    ) -> Store:
-        """A new file; `name` is what it will be called."""
-        meta = {
-            "analyzer": analyzer,
-            "created": now(),
-            "fingerprint": fingerprint,
-            "generation": 0,
-            "keep": keep,
-            "pruned": pruned,
-            "settings": settings,
-        }
+    def create(cls, path: str, name: str, meta: Mapping[str, Any]) -> Store:
+        """A new file with a description; `name` is its final name."""
         rows = {key: json.dumps(value, default=float) for key, value in meta.items()}  # NumPy's numbers too
-        with explain_errors(name or path):
-            new_file(path, name or path, rows)
-        return cls.open(path, name=name)
+        with explain_errors(name):
+            new_file(path, name, rows)
+        store = cls.open(path, name=name)
+        if _has_typed_prior(meta["settings"]):
+            with store.writing():
+                store.save_settings(meta["settings"])
+        return store
 
     @classmethod
     def open(cls, path: str, *, read_only: bool = False, name: str | None = None) -> Store:
@@ -166,13 +158,13 @@ class Store:
         if not read_only:
             delete_abandoned(os.path.dirname(os.path.abspath(path)))
         with explain_errors(path):
-            db = connect(path, read_only=read_only)
+            db = connect(path, read_only=read_only, name=name)
             try:
                 version = version_of(db, path)
                 if not read_only:
                     migrate(db, version)
                     version = max(version, OF_STRINGS)
-                store = cls(path, name or path, db, version, read_only=read_only)
+                store = cls(path, db, version, read_only=read_only)
                 if not read_only and not db.has_mark() and not store._checkpoint(_MARK_SECONDS):
                     raise StoreError(
                         f"{path} is of an older bunrui, and another process reads it: try again when that has ended"
@@ -186,9 +178,8 @@ class Store:
         """Look again at a file that this process has no right to share with a writer."""
         self.check_place()
         if self._read_only and not self.db.may_write:
-            with explain_errors(self.path):
-                self.db.close()
-                self._db = connect(self._at, read_only=True)
+            self.db.close()
+            self._db = connect(self._at, read_only=True, name=self.path)
 
     @property
     def is_in_place(self) -> bool:
@@ -217,7 +208,7 @@ class Store:
         return _LEAST_BUDGET + _TIMES_SIZE * self.size()
 
     def size(self) -> int:
-        """Bytes of the file, and of what is not yet written back to it."""
+        """Bytes of the file and of its journal."""
         total = 0
         for path in (self._at, f"{self.db.path}-wal"):
             with suppress(FileNotFoundError):
@@ -230,10 +221,9 @@ class Store:
 
     def check_rows(self, *tables: str) -> None:
         """Refuse a file in which a row of these tables does not match its checksum; by default of all that have any."""
-        with explain_errors(self.path):
-            for table in tables or SEALED:
-                wrong = self.db.execute(f"SELECT 1 FROM {table} WHERE NOT ({self.whole(table)}) LIMIT 1").fetchone()
-                self.check_row(wrong is None, table)
+        for table in tables or SEALED:
+            wrong = self.db.execute(f"SELECT 1 FROM {table} WHERE NOT ({self.whole(table)}) LIMIT 1").fetchone()
+            self.check_row(wrong is None, table)
 
     def check_row(self, is_whole: bool, table: str) -> None:
         """Refuse a file with a row that does not match its checksum."""
@@ -249,23 +239,20 @@ class Store:
 
     def settings(self) -> dict[str, Any]:
         """How the counts are read."""
-        with explain_errors(self.path):
-            settings = self._meta().get("settings")
+        settings = self._meta().get("settings")
         if not isinstance(settings, dict):
             raise self.unpacker().damaged("its settings cannot be read")
         return settings
 
     def format(self) -> int:
         """The number of the format of the file."""
-        with explain_errors(self.path):
-            (version,) = self.db.execute("PRAGMA user_version").fetchone()
+        (version,) = self.db.execute("PRAGMA user_version").fetchone()
         return int(version) & FORMAT_MASK
 
     def labels(self) -> list[Label]:
         """Labels by id."""
-        with explain_errors(self.path):
-            kind = self.label_type()
-            rows = self.db.execute("SELECT label, name FROM labels ORDER BY label").fetchall()
+        kind = self.label_type()
+        rows = self.db.execute("SELECT label, name FROM labels ORDER BY label").fetchall()
         if [label for label, _ in rows] != list(range(len(rows))):
             raise self.unpacker().damaged("its list of labels has gaps")
         names = [name for _, name in rows]
@@ -294,21 +281,20 @@ class Store:
 
     def set_label_type(self, kind: type) -> None:
         """Remember the type of the labels; call while writing, when the file has none."""
-        with explain_errors(self.path):
-            if kind is self.label_type():
-                return
-            value = json.dumps(kind.__name__)
-            self.db.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('label_type', ?)", (value,))
-            seal(self.db, "meta", "key = 'label_type'")
-            (version,) = self.db.execute("PRAGMA user_version").fetchone()
-            self.db.execute(f"PRAGMA user_version = {version & ~FORMAT_MASK | FORMAT}")
+        if kind is self.label_type():
+            return
+        value = json.dumps(kind.__name__)
+        self.db.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('label_type', ?)", (value,))
+        seal(self.db, "meta", "key = 'label_type'")
+        self._hide_from_older()
+
+    def _hide_from_older(self) -> None:
+        """Give the file the format that versions for labels of strings alone refuse."""
+        (version,) = self.db.execute("PRAGMA user_version").fetchone()
+        self.db.execute(f"PRAGMA user_version = {version & ~FORMAT_MASK | FORMAT}")
 
     def state(self) -> State:
         """How far the file has got."""
-        with explain_errors(self.path):
-            return self._state()
-
-    def _state(self) -> State:
         generation = self.db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()
         (tx,) = self.db.execute("SELECT coalesce(max(tx), 0) FROM transactions").fetchone()
         if generation is None or not str(generation[0]).isdecimal():
@@ -322,7 +308,7 @@ class Store:
             self.check_rows("labels")
             counts = Counts(self.fingerprint)
             try:
-                for sign, delta in self.deltas(-1):
+                for sign, delta in self.deltas(-1, is_lazy=self._read_only):
                     if sign > 0 and not counts.labels:
                         counts = delta
                     else:
@@ -330,12 +316,12 @@ class Store:
             except MemoryError as error:
                 hint = (Step("slim", self.path),)
                 raise StoreError("this does not fit into memory", file=self.path, hint=hint) from error
-            return counts, self._state()
+            return counts, self.state()
 
     def news(self, since: State) -> tuple[list[tuple[int, Counts]], State] | None:
-        """What was added (1) and taken (-1) since, and the state then; None where everything must be read again."""
+        """The counts that were added (1) and taken (-1) since, and the state then; None to read everything again."""
         with self.reading():
-            state = self._state()
+            state = self.state()
             if state == since:
                 return [], state
             snapshot = self.snapshot()
@@ -351,8 +337,7 @@ class Store:
 
     def rewrite_state(self) -> tuple[int, int]:
         """Generation and snapshot: as long as both are the same, blocks of the log only come, and stay as they are."""
-        with explain_errors(self.path):
-            return self._state().generation, self.snapshot()
+        return self.state().generation, self.snapshot()
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -368,11 +353,11 @@ class Store:
                     self.db.execute("ROLLBACK")
                     self._relieve()
 
-    def deltas(self, after: int) -> Iterator[tuple[int, Counts]]:
-        """What the transactions after a number have added (1) and taken (-1)."""
+    def deltas(self, after: int, *, is_lazy: bool = False) -> Iterator[tuple[int, Counts]]:
+        """The counts that transactions after a number have added (1) and taken (-1); see `join_parts`."""
         labels, unpacker = self.labels(), self.unpacker()
         for sign, head, parts in self._deltas(after, unpacker):
-            yield sign, join_parts(head, parts, labels, self.fingerprint, unpacker)
+            yield sign, join_parts(head, parts, labels, self.fingerprint, unpacker, is_lazy=is_lazy)
 
     def pieces(self) -> Iterator[tuple[int, Counts]]:
         """All that was added and taken, in pieces that are small; of a delta, the first piece has the documents."""
@@ -404,9 +389,8 @@ class Store:
                 self.db.backup(target)
 
     def integrity(self) -> list[str]:
-        """What SQLite finds wrong with the file."""
-        with explain_errors(self.path):
-            found = [problem for (problem,) in self.db.execute("PRAGMA integrity_check(10)")]
+        """Problems that SQLite finds in the file."""
+        found = [problem for (problem,) in self.db.execute("PRAGMA integrity_check(10)")]
         return [] if found == ["ok"] else found
 
     # Writing
@@ -415,17 +399,15 @@ class Store:
     def writing(self) -> Iterator[None]:
         """A block that is written as a whole or not at all; no other process writes during it."""
         self.check_place()
-        with explain_errors(self.path):
-            self.db.execute("BEGIN IMMEDIATE")
-            before = self.db.total_changes
+        self.db.execute("BEGIN IMMEDIATE")
+        before = self.db.total_changes
         try:
             yield
-            with explain_errors(self.path):
-                has_changed = self.db.total_changes > before
-                if has_changed:  # page 1 as it was tells which file the journal belongs to
-                    (version,) = self.db.execute("PRAGMA user_version").fetchone()
-                    self.db.execute(f"PRAGMA user_version = {version}")
-                self.db.execute("COMMIT")
+            has_changed = self.db.total_changes > before
+            if has_changed:  # page 1 as it was tells which file the journal belongs to
+                (version,) = self.db.execute("PRAGMA user_version").fetchone()
+                self.db.execute(f"PRAGMA user_version = {version}")
+            self.db.execute("COMMIT")
         except BaseException:
             with explain_errors(self.path):
                 if self.db.in_transaction:  # SQLite may have rolled back already
@@ -434,7 +416,7 @@ class Store:
             raise
         if has_changed:
             is_settled = False
-            with suppress(sqlite3.Error):  # the change is in the journal, whatever happens here
+            with suppress(StoreError):  # the change is in the journal, whatever happens here
                 is_settled = self.settle(self._patience)
             if not is_settled:
                 self._sync_journal()
@@ -448,7 +430,7 @@ class Store:
         to the readers: whoever ends reading empties the journal.
         """
         with self._waiting(seconds):
-            with suppress(sqlite3.OperationalError):  # another process has begun the next change, and will do it
+            with suppress(StoreError):  # another process has begun the next change, and will do it
                 renew_mark(self.db)
             return self._checkpoint(seconds)
 
@@ -472,7 +454,7 @@ class Store:
 
     def _relieve(self) -> None:
         """Empty the journal if a reader had kept a change in it."""
-        with suppress(OSError, sqlite3.Error):
+        with suppress(OSError, StoreError):
             if self.db.may_write and os.path.getsize(f"{self.db.path}-wal"):
                 with self._waiting(0):
                     self._checkpoint(0)
@@ -493,27 +475,26 @@ class Store:
 
     def is_crowded(self) -> bool:
         """Whether the deltas should be folded into a snapshot."""
-        with explain_errors(self.path):
-            rows = self.db.execute(
-                "SELECT coalesce(sum(n_cells), 0) FROM deltas LEFT JOIN cells USING (delta) GROUP BY delta"
-            ).fetchall()
+        rows = self.db.execute(
+            "SELECT coalesce(sum(n_cells), 0) FROM deltas LEFT JOIN cells USING (delta) GROUP BY delta"
+        ).fetchall()
         sizes = [n_cells for (n_cells,) in rows]
         largest = max(sizes, default=0)
         return len(sizes) > _MOST_DELTAS or sum(sizes) - largest > max(largest, _FEW_CELLS)
 
     def save_settings(self, settings: Mapping[str, Any]) -> None:
         """Change how the counts are read; call while writing."""
-        with explain_errors(self.path):
-            text = json.dumps(settings, default=float)
-            self.db.execute("UPDATE meta SET value = ? WHERE key = 'settings'", (text,))
-            seal(self.db, "meta", "key = 'settings'")
+        text = json.dumps(settings, default=float)
+        self.db.execute("UPDATE meta SET value = ? WHERE key = 'settings'", (text,))
+        seal(self.db, "meta", "key = 'settings'")
+        if _has_typed_prior(settings):  # which older versions would call damage
+            self._hide_from_older()
 
     def rename_label(self, label: int, name: Label) -> None:
         """Give a label another name; call while writing."""
-        with explain_errors(self.path):
-            self.db.execute("UPDATE labels SET name = ? WHERE label = ?", (text_of(name), label))
-            seal(self.db, "labels", "label = ?", (label,))
-            self.new_generation()
+        self.db.execute("UPDATE labels SET name = ? WHERE label = ?", (text_of(name), label))
+        seal(self.db, "labels", "label = ?", (label,))
+        self.new_generation()
 
     def new_generation(self) -> None:
         """Make all readers read everything again; call while writing."""
@@ -545,3 +526,9 @@ def apply(counts: Counts, sign: int, delta: Counts, unpacker: Unpacker) -> None:
         counts.subtract(delta)
     except UnlearnError as error:
         raise unpacker.damaged("more was unlearned than had been learned") from error
+
+
+def _has_typed_prior(settings: Mapping[str, Any]) -> bool:
+    """Whether labels of the prior are no strings: then they stand in pairs."""
+    prior = settings.get("prior")
+    return isinstance(prior, list) and bool(prior) and isinstance(prior[0], list)

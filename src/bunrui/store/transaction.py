@@ -14,12 +14,12 @@ import numpy as np
 from bunrui.cells import Integers
 from bunrui.counts import Counts, Label
 from bunrui.errors import ChangedError, StoreError
-from bunrui.labels import check_types, label_of, text_of
-from bunrui.store.blocks import Row
-from bunrui.store.codec import Head, Part, Parts, Unpacker, pack_numbers
+from bunrui.kernel.slices import each_slice
+from bunrui.labels import check_types, text_of
+from bunrui.store.codec import Part, Parts, Unpacker, pack_numbers
+from bunrui.store.log import Row
 from bunrui.store.schema import SEALED, seal
-from bunrui.store.trouble import explain_errors
-from bunrui.store.weights import drop_weights
+from bunrui.store.weights import carry_weights, drop_weights
 
 if TYPE_CHECKING:
     from bunrui.store.store import State, Store
@@ -28,6 +28,8 @@ Each = Callable[[Callable[[int, int], Part], Sequence[int]], Iterable[Part]]
 
 # Changes after which a trained model can go on from the weights that it had.
 GOES_ON = ("learn", "set", "calibrate", "choose", "slim")
+# Changes that are about no documents.
+OF_SETTINGS = frozenset({"set", "calibrate", "choose"})
 
 
 SIGNED = ("by", "undone_by")
@@ -65,6 +67,8 @@ class Transaction:
     ----------
     kind : str
     number : int
+    time : int
+        Microseconds since 1970.
     n_docs : int
         Documents that it is about.
     changes : list of (1 or -1, Counts)
@@ -76,14 +80,12 @@ class Transaction:
     def __init__(self, store: Store, kind: str, note: Mapping[str, Any]) -> None:
         self._store = store
         self.kind = kind
-        self._path = store.path
         insert = "INSERT INTO transactions (kind, time, n_docs, note) VALUES (?, ?, 0, ?) RETURNING tx"
         self.note = {**note, **sign(store.author)}
         moment = datetime.now(UTC)
-        self._time = int(moment.timestamp() * 1e6)
-        with explain_errors(self._path):
-            self.number: int = self._db.execute(insert, (kind, write_time(moment), self._note())).fetchone()[0]
-            self._seal()
+        self.time = int(moment.timestamp() * 1e6)
+        self.number: int = self._db.execute(insert, (kind, write_time(moment), self._note())).fetchone()[0]
+        self._seal()
         self.n_docs = 0
         self.changes: list[tuple[int, Counts]] = []
         self._labels: dict[Label, int] | None = None  # nobody else changes them before the transaction ends
@@ -98,29 +100,22 @@ class Transaction:
     def _db(self) -> sqlite3.Connection:
         return self._store.db
 
-    @property
-    def time(self) -> int:
-        """Microseconds since 1970."""
-        return self._time
-
     def label_ids(self, names: Sequence[Label]) -> Integers:
         """The file's ids of labels; new ones get the next."""
-        with explain_errors(self._path):
-            if self._labels is None:
-                rows, kind = self._db.execute("SELECT label, name FROM labels"), self._store.label_type()
-                self._labels = {name if kind is str else label_of(name, kind): label for label, name in rows}
-            known = self._labels
-            first = len(known)
-            check_types(names, known)
-            if names and not known:
-                self._store.set_label_type(type(names[0]))
-            for name in names:
-                if name not in known:
-                    row = (len(known), text_of(name), self.number)
-                    self._db.execute("INSERT INTO labels (label, name, tx) VALUES (?, ?, ?)", row)
-                    known[name] = len(known)
-            if len(known) > first:
-                seal(self._db, "labels", "label >= ?", (first,))
+        if self._labels is None:
+            self._labels = {name: label for label, name in enumerate(self._store.labels())}
+        known = self._labels
+        first = len(known)
+        check_types(names, known)
+        if names and not known:
+            self._store.set_label_type(type(names[0]))
+        for name in names:
+            if name not in known:
+                row = (len(known), text_of(name), self.number)
+                self._db.execute("INSERT INTO labels (label, name, tx) VALUES (?, ?, ?)", row)
+                known[name] = len(known)
+        if len(known) > first:
+            seal(self._db, "labels", "label >= ?", (first,))
         return np.array([known[name] for name in names], np.int64)
 
     def _ids_of(self, counts: Counts) -> Integers:
@@ -133,56 +128,62 @@ class Transaction:
 
     def log(self, row: Row) -> None:
         """Keep a block of documents."""
-        with explain_errors(self._path):
-            insert_block(self._db, self.number, row)
+        insert_block(self._db, self.number, row)
 
     def remove(self, found: Mapping[int, Iterable[int]]) -> None:
         """Mark documents as unlearned, by block."""
-        with explain_errors(self._path):
-            insert_removals(self._db, self.number, found)
+        insert_removals(self._db, self.number, found)
 
     def snapshot(self, counts: Counts, upto: int) -> None:
         """Replace all deltas by the counts that they add up to, those of the transactions up to a number."""
-        ids = self._ids_of(counts)
-        with explain_errors(self._path):
-            self._db.execute("DELETE FROM cells")
-            self._db.execute("DELETE FROM deltas")
-            insert_counts(self._db, upto, counts, ids, 1, is_snapshot=True)
+        self._db.execute("DELETE FROM cells")
+        self._db.execute("DELETE FROM deltas")
+        self.add_parts(counts, _parts_of(counts, one_by_one), tx=upto, is_snapshot=True)
 
     def add_parts(
-        self, head: Counts, parts: Callable[[Integers], Iterable[Part]], *, is_snapshot: bool = False
+        self,
+        head: Counts,
+        parts: Callable[[Integers], Iterable[Part]],
+        *,
+        sign: int = 1,
+        tx: int | None = None,
+        is_snapshot: bool = False,
     ) -> None:
-        """Write down counts that are not in memory as a whole: nobody's memory follows.
+        """Write counts to the file, part by part.  The memory does not change.
 
         `parts` makes them when it is told the file's ids of the labels of `head`, which has their numbers afterwards.
+        They belong to this transaction, or to all transactions up to `tx`.
         """
-        ids = self._ids_of(head)
-        with explain_errors(self._path):
-            insert_parts(self._db, self.number, head, ids, 1, parts(ids), is_snapshot=is_snapshot)
+        db, label_ids = self._db, self._ids_of(head)
+        (delta,) = db.execute("SELECT coalesce(max(delta), 0) + 1 FROM deltas").fetchone()
+        marks = ", ".join("?" * (len(Part._fields) + 2))
+        db.executemany(
+            f"INSERT INTO cells (delta, part, {', '.join(Part._fields)}) VALUES ({marks})",
+            ((delta, number, *part) for number, part in enumerate(parts(label_ids))),
+        )
+        used = np.flatnonzero(head.doc_count)
+        numbers = head.n_docs, head.n_terms, head.n_doc_freq, len(used)
+        blobs = pack_numbers(label_ids[used]), pack_numbers(head.doc_count[used])
+        row = (delta, self.number if tx is None else tx, sign, int(is_snapshot), *numbers, *blobs)
+        db.execute(f"INSERT INTO deltas ({SEALED['deltas']}) VALUES ({', '.join('?' * len(row))})", row)
+        seal(db, "deltas", "delta = ?", (delta,))
 
-    def finish(self, each: Each | None = None) -> bool:
-        """Write down what changes; whether anything does.  If not, there was no transaction.
-
-        `each` packs the parts of counts, by default one after the other.
-        """
+    def finish(self) -> bool:
+        """Write down what changes; whether anything does.  If not, there was no transaction."""
         # A `set` or `choose` is about no documents; a shard may have none, which is worth to be known; and texts
         # without a label are not counted.
         is_setting = isinstance(self.note.get("before"), dict) or "settings_before" in self.note
         if not self.n_docs and not is_setting and not {"shards", "unlabelled"} & self.note.keys():
-            with explain_errors(self._path):
-                self._db.execute("DELETE FROM labels WHERE tx = ?", (self.number,))
-                self._db.execute("DELETE FROM transactions WHERE tx = ?", (self.number,))
+            self._db.execute("DELETE FROM labels WHERE tx = ?", (self.number,))
+            self._db.execute("DELETE FROM transactions WHERE tx = ?", (self.number,))
             return False
         for sign, counts in self.changes:
-            ids = self._ids_of(counts)
-            with explain_errors(self._path):
-                insert_counts(self._db, self.number, counts, ids, sign, each=each or one_by_one)
-        with explain_errors(self._path):
-            if self.kind not in GOES_ON:
-                drop_weights(self._store)
-            row = (self.n_docs, self._note(), self.number)
-            self._db.execute("UPDATE transactions SET n_docs = ?, note = ? WHERE tx = ?", row)
-            self._seal()
+            self.add_parts(counts, _parts_of(counts, each_slice), sign=sign)
+        if self.kind not in GOES_ON:
+            drop_weights(self._store)
+        row = (self.n_docs, self._note(), self.number)
+        self._db.execute("UPDATE transactions SET n_docs = ?, note = ? WHERE tx = ?", row)
+        self._seal()
         return True
 
 
@@ -209,44 +210,14 @@ def one_by_one(pack: Callable[[int, int], Part], bounds: Sequence[int]) -> Itera
     return (pack(lo, hi) for lo, hi in pairwise(bounds))
 
 
-def insert_counts(
-    db: sqlite3.Connection,
-    tx: int,
-    counts: Counts,
-    label_ids: Integers,
-    sign: int,
-    *,
-    is_snapshot: bool = False,
-    each: Each = one_by_one,
-) -> None:
-    """The rows of some counts; class c has the id label_ids[c] in the file."""
-    parts = Parts(counts, label_ids)
-    insert_parts(db, tx, counts, label_ids, sign, each(parts.part, parts.bounds), is_snapshot=is_snapshot)
+def _parts_of(counts: Counts, each: Each) -> Callable[[Integers], Iterable[Part]]:
+    """Makes the parts of counts, which `each` packs; class c has the id label_ids[c] in the file."""
 
+    def make(label_ids: Integers) -> Iterable[Part]:
+        parts = Parts(counts, label_ids)
+        return each(parts.part, parts.bounds)
 
-def insert_parts(
-    db: sqlite3.Connection,
-    tx: int,
-    counts: Counts,
-    label_ids: Integers,
-    sign: int,
-    parts: Iterable[Part],
-    *,
-    is_snapshot: bool = False,
-) -> None:
-    """The same, where the parts are made elsewhere: of the counts only labels and numbers are read, after the parts."""
-    (delta,) = db.execute("SELECT coalesce(max(delta), 0) + 1 FROM deltas").fetchone()
-    marks = ", ".join("?" * (len(Part._fields) + 2))
-    db.executemany(
-        f"INSERT INTO cells (delta, part, {', '.join(Part._fields)}) VALUES ({marks})",
-        ((delta, number, *part) for number, part in enumerate(parts)),
-    )
-    used = np.flatnonzero(counts.doc_count)
-    head = Head(counts.n_docs, counts.n_terms, counts.n_doc_freq, label_ids[used], counts.doc_count[used])
-    blobs = pack_numbers(head.labels), pack_numbers(head.doc_count)
-    row = (delta, tx, sign, int(is_snapshot), *head[:3], len(used), *blobs)
-    db.execute(f"INSERT INTO deltas ({SEALED['deltas']}) VALUES ({', '.join('?' * len(row))})", row)
-    seal(db, "deltas", "delta = ?", (delta,))
+    return make
 
 
 class Entry(NamedTuple):
@@ -286,7 +257,7 @@ class History:
         return next(iter(self._select("WHERE undone IS NOT NULL ORDER BY undone DESC LIMIT 1")), None)
 
     def with_engine(self) -> list[Entry]:
-        """Those that name the engine that has counted, and were not undone."""
+        """Transactions that name the engine that has counted, and were not undone."""
         # The plus keeps SQLite from the index on `undone`, which has nearly all of them.
         entries = self._select("WHERE instr(note, '\"engine\"') AND +undone IS NULL ORDER BY tx")
         found = [entry for entry in entries if "engine" in entry.note]
@@ -303,17 +274,15 @@ class History:
         """Documents of the transactions between two numbers that were not undone, but for some kinds."""
         kinds = ", ".join("?" * len(besides))
         where = f"tx > ? AND tx <= ? AND undone IS NULL AND kind NOT IN ({kinds})"
-        with explain_errors(self._store.path):
-            query = f"SELECT sum(n_docs) FROM transactions WHERE {where}"
-            (n_docs,) = self._store.db.execute(query, (after, upto, *besides)).fetchone()
+        query = f"SELECT sum(n_docs) FROM transactions WHERE {where}"
+        (n_docs,) = self._store.db.execute(query, (after, upto, *besides)).fetchone()
         self._store.unpacker().check_whole(n_docs or 0)
         return n_docs or 0
 
     def _select(self, rest: str) -> list[Entry]:
         store = self._store
         query = f"SELECT tx, kind, time, n_docs, note, undone, {store.whole('transactions')} FROM transactions {rest}"
-        with explain_errors(store.path):
-            rows = store.db.execute(query).fetchall()
+        rows = store.db.execute(query).fetchall()
         for *_, is_whole in rows:
             store.check_row(is_whole, "transactions")
         unpacker = store.unpacker()
@@ -349,29 +318,33 @@ def undo(store: Store, to: int | None = None, last: int | None = None) -> tuple[
     back, the last one first, and what all of it had added (1) and taken (-1).
     """
     db, history = store.db, History(store)
-    with explain_errors(store.path):
-        newest = history.last_standing()
-        if last is not None and (newest is None or newest.number != last):
-            now_last = "nothing is left to undo" if newest is None else f"the last one is {newest.number}"
-            raise ChangedError(f"change {last} is not the last one of {store.path}: {now_last}, and nothing was undone")
-        if newest is None or (to is not None and newest.number <= to):
-            after = "" if to is None else f" after change {to}"
-            raise StoreError(f"there is nothing to undo in {store.path}{after}")
-        to = newest.number - 1 if to is None else to
-        _check_apart(store, newest, to)
-        taken, deltas = history.standing(to), list(store.deltas(to))
-        for table in ("documents", "removals", "unlabelled", "labels"):  # nobody else has used their labels
-            db.execute(f"DELETE FROM {table} WHERE tx > ?", (to,))
-        db.execute("DELETE FROM cells WHERE delta IN (SELECT delta FROM deltas WHERE tx > ?)", (to,))
-        db.execute("DELETE FROM deltas WHERE tx > ?", (to,))
+    newest = history.last_standing()
+    if last is not None and (newest is None or newest.number != last):
+        now_last = "nothing is left to undo" if newest is None else f"the last one is {newest.number}"
+        raise ChangedError(f"change {last} is not the last one of {store.path}: {now_last}, and nothing was undone")
+    if newest is None or (to is not None and newest.number <= to):
+        after = "" if to is None else f" after change {to}"
+        raise StoreError(f"there is nothing to undo in {store.path}{after}")
+    to = newest.number - 1 if to is None else to
+    _check_apart(store, newest, to)
+    taken, deltas = history.standing(to), list(store.deltas(to))
+    for table in ("documents", "removals", "unlabelled", "labels"):  # nobody else has used their labels
+        db.execute(f"DELETE FROM {table} WHERE tx > ?", (to,))
+    db.execute("DELETE FROM cells WHERE delta IN (SELECT delta FROM deltas WHERE tx > ?)", (to,))
+    db.execute("DELETE FROM deltas WHERE tx > ?", (to,))
+    before = store.state()
+    is_of_settings = OF_SETTINGS.issuperset(entry.kind for entry in taken)
+    if not is_of_settings:
         drop_weights(store)
-        moment, signature = now(), sign(store.author, "undone_by")
-        for entry in taken:
-            _restore(store, entry)
-            note = json.dumps(entry.note | signature, ensure_ascii=False)
-            db.execute("UPDATE transactions SET undone = ?, note = ? WHERE tx = ?", (moment, note, entry.number))
-            seal(db, "transactions", "tx = ?", (entry.number,))
-        store.new_generation()
+    moment, signature = now(), sign(store.author, "undone_by")
+    for entry in taken:
+        _restore(store, entry)
+        note = json.dumps(entry.note | signature, ensure_ascii=False)
+        db.execute("UPDATE transactions SET undone = ?, note = ? WHERE tx = ?", (moment, note, entry.number))
+        seal(db, "transactions", "tx = ?", (entry.number,))
+    store.new_generation()
+    if is_of_settings:
+        carry_weights(store, before)
     return taken, deltas
 
 

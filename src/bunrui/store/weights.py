@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,6 @@ from bunrui.counts import Counts
 from bunrui.errors import DamagedError
 from bunrui.memory import Parameters
 from bunrui.store.codec import Unpacker, pack, pack_json
-from bunrui.store.trouble import explain_errors
 
 if TYPE_CHECKING:
     from bunrui.store.store import State, Store
@@ -41,7 +41,7 @@ Rows = list[tuple[str, int, bytes]]
 
 @dataclass(frozen=True)
 class Heading:
-    """What weights were trained from; `vocabulary` is empty where they were dropped."""
+    """The origin of weights: documents, options, features; `vocabulary` is empty where they were dropped."""
 
     n_docs: int
     options: dict[str, Any] = field(default_factory=dict)
@@ -101,9 +101,8 @@ def pack_weights(weights: Parameters, options: Mapping[str, Any], counts: Counts
 def write_weights(store: Store, heading: Heading | None, rows: Rows) -> None:
     """Put weights in the place of those that are there; call while writing."""
     first = [] if heading is None else [(_HEADING, 0, pack_json(asdict(heading)))]
-    with explain_errors(store.path):
-        store.db.execute("DELETE FROM weights")
-        store.db.executemany("INSERT INTO weights (name, part, content) VALUES (?, ?, ?)", [*first, *rows])
+    store.db.execute("DELETE FROM weights")
+    store.db.executemany("INSERT INTO weights (name, part, content) VALUES (?, ?, ?)", [*first, *rows])
 
 
 def drop_weights(store: Store) -> None:
@@ -121,18 +120,27 @@ def stamp_weights(store: Store, heading: Heading | None) -> None:
         write_weights(store, None, [])
         return
     state = store.state()
-    stamped = replace(heading, generation=state.generation, tx=state.tx)
-    with explain_errors(store.path):
-        row = (pack_json(asdict(stamped)), _HEADING)
-        store.db.execute("UPDATE weights SET content = ? WHERE name = ?", row)
+    _write_heading(store, replace(heading, generation=state.generation, tx=state.tx))
+
+
+def carry_weights(store: Store, before: State) -> None:
+    """Say that weights go with the documents as they did in the generation before; call while writing."""
+    with suppress(DamagedError):
+        heading = read_heading(store)
+        if heading is not None and heading.generation == before.generation:
+            _write_heading(store, replace(heading, generation=store.state().generation))
+
+
+def _write_heading(store: Store, heading: Heading) -> None:
+    row = (pack_json(asdict(heading)), _HEADING)
+    store.db.execute("UPDATE weights SET content = ? WHERE name = ?", row)
 
 
 def read_heading(store: Store) -> Heading | None:
-    """What the weights of a file were trained from; None where it has none."""
+    """The heading of the weights of a file; None where it has none."""
     if not store.has_weights:
         return None
-    with explain_errors(store.path):
-        row = store.db.execute("SELECT content FROM weights WHERE name = ? AND part = 0", (_HEADING,)).fetchone()
+    row = store.db.execute("SELECT content FROM weights WHERE name = ? AND part = 0", (_HEADING,)).fetchone()
     if row is None:
         return None
     unpacker = unpacker_of(store)
@@ -158,9 +166,8 @@ def unpacker_of(store: Store) -> Unpacker:
 
 def read_rows(store: Store) -> Rows:
     """The rows of the arrays, as they are."""
-    with explain_errors(store.path):
-        query = "SELECT name, part, content FROM weights WHERE name != ? ORDER BY name, part"
-        return store.db.execute(query, (_HEADING,)).fetchall()
+    query = "SELECT name, part, content FROM weights WHERE name != ? ORDER BY name, part"
+    return store.db.execute(query, (_HEADING,)).fetchall()
 
 
 def read_weights(store: Store, heading: Heading) -> Parameters:
@@ -185,9 +192,8 @@ class _StoredArrays(Mapping[str, npt.NDArray[Any]]):
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
         unpacker = self._unpacker
         dtype, stored, shape = _shape(self._said[name], unpacker)
-        with explain_errors(self._store.path):
-            found = self._store.db.execute("SELECT part, content FROM weights WHERE name = ? ORDER BY part", (name,))
-            parts = [(part, unpacker.unpack(content, _PART_BYTES)) for part, content in found]
+        found = self._store.db.execute("SELECT part, content FROM weights WHERE name = ? ORDER BY part", (name,))
+        parts = [(part, unpacker.unpack(content, _PART_BYTES)) for part, content in found]
         content = parts[0][1] if len(parts) == 1 else b"".join(content for _, content in parts)
         in_order = [part for part, _ in parts] == list(range(len(parts)))
         if not in_order or len(content) != stored.itemsize * int(np.prod(shape, dtype=object)):

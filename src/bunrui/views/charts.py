@@ -112,7 +112,7 @@ class Plane:
         keep[1:] = (np.diff(places, axis=0) != 0).any(axis=1)
         places = places[keep]
         if len(places) > 2:
-            # What lies on a straight line between its neighbours says nothing.
+            # A point on a straight line between its neighbours says nothing.
             before, after = places[1:-1] - places[:-2], places[2:] - places[1:-1]
             bends = np.concatenate([[True], before[:, 0] * after[:, 1] != before[:, 1] * after[:, 0], [True]])
             places = places[bends]

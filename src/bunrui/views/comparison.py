@@ -141,7 +141,7 @@ def _table(rows: Sequence[Row], columns: Sequence[Column], caption: str = "", *,
 
 
 def _cells(row: Row) -> dict[str, tuple[str, str | float]]:
-    """What stands in a column, and what sorts it."""
+    """The cells of a row by column: the text, and the value that sorts it."""
     against, verdict = row.against_first, row.verdict
     counts = "" if against is None else f" +{against.only_second} −{against.only_first}"
     cells: dict[str, tuple[str, str | float]] = {

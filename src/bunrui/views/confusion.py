@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from bunrui.labels import text_of
 from bunrui.phrases import counted, one_line, percent
 from bunrui.views.charts import BLUE, ORANGE, SIZE
 from bunrui.views.markup import Markup, Phrase, element, fit, text_width
@@ -99,7 +100,7 @@ class Confusion:
 
     def to_svg(self, links: Links | None = None) -> Markup:
         """The drawing; `links` are the addresses behind cells, by true and predicted label."""
-        names, n = [str(label) for label in self.labels], len(self.labels)
+        names, n = [text_of(label) for label in self.labels], len(self.labels)
         size = 60.0 if n <= 4 else 52.0 if n <= 8 else 42.0 if n <= 12 else 22.0
         height = min(size, 40.0)
         longest = max((text_width(name, SIZE) for name in names), default=0.0)
@@ -213,7 +214,7 @@ def label_width(labels: tuple[Label, ...], room: int) -> int:
     """Cells for labels in the terminal: as wide as the longest, if there is room."""
     from rich.cells import cell_len
 
-    longest = max(cell_len(one_line(str(label))) for label in labels)
+    longest = max(cell_len(one_line(text_of(label))) for label in labels)
     return max(min(longest, _LONGEST_LABEL, room), _SHORTEST_LABEL)
 
 

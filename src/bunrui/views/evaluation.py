@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bunrui.labels import text_of
 from bunrui.phrases import counted, percent
 from bunrui.views.charts import Axis, Plane
 from bunrui.views.confusion import Confusion, label_width
@@ -258,9 +259,13 @@ def evaluation_html(evaluation: Evaluation) -> str:
 
 
 def page_parts(evaluation: Evaluation) -> dict[str, Any]:
-    """The pieces that the page of the service shows: all cells of its matrix can be pressed."""
+    """The pieces that the page of the service shows.
+
+    All cells of its matrix can be pressed: `results.js` reads their places among the labels from their addresses.
+    """
     found = Confusion(evaluation.metrics)
-    links = {(true, predicted): "#" for true in found.labels for predicted in found.labels}
+    places = list(enumerate(found.labels))
+    links = {(true, predicted): f"#{i}-{j}" for i, true in places for j, predicted in places}
     n, n_all = len(found.labels), len(evaluation.metrics.occurring)
     note = Phrase(f"Shown are the {n} of {n_all:,} labels with the most mistakes.", "evaluate.most", n=n, all=n_all)
     matrix = element("div", found.to_svg(links), class_="scroll")
@@ -294,7 +299,7 @@ def summary(evaluation: Evaluation) -> Markup:
         (Phrase("Calibration error", "evaluate.ece"), percent(evaluation.ece), ""),
     ]
     if not math.isnan(evaluation.roc_auc):
-        of = "" if evaluation.positive is None else str(evaluation.positive)
+        of = "" if evaluation.positive is None else text_of(evaluation.positive)
         found.append(("ROC AUC", f"{evaluation.roc_auc:.4f}", of))
     wrong = Phrase(f"{n_wrong:,} wrong", "evaluate.wrong", n=n_wrong)
     found.append((Phrase("Documents", "evaluate.n"), f"{metrics.n:,}", wrong))

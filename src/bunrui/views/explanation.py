@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bunrui.analysis.rewrite import PLACEHOLDERS
+from bunrui.labels import text_of
 from bunrui.phrases import excerpt, some, visible
 from bunrui.views.charts import BLUE, ORANGE
 from bunrui.views.markup import Markup, Phrase, element, fragment, isolated, joined
@@ -38,7 +39,7 @@ _LEVELS = 5  # depths of a colour: few, so that neighbours share one
 LONGEST_SHOWN = 10_000
 LONGEST_FEATURE = 80
 
-# Of a long text: as many windows of so many characters, around the heaviest words.  A window may grow by some
+# A long text is shown in windows of characters, around the heaviest words.  A window may grow by some
 # characters, to begin and end between words.
 _WINDOW, _N_WINDOWS, _SNAP = 160, 2, 16
 _TELLING = 6
@@ -76,7 +77,8 @@ class Explanation:
     against : str, int, bool or None
         The label that it is compared with; None if there is no other.
     probabilities : dict from label to float
-        P(class | text) of all classes, the highest first.
+        P(class | text) of all classes, the highest first; calibrated if the classifier is, so that they do not follow
+        from the scores alone.
     score, against_score : float
         As `TextClassifier.scores` gives them.
     bias : float
@@ -189,7 +191,7 @@ def spell(feature: str) -> str:
 def _header(explanation: Explanation) -> list[tuple[str, str]]:
     """Labels with their probabilities: the one explained, and the one it is held against."""
     names = [name for name in (explanation.label, explanation.against) if name is not None]
-    return [(visible(str(name)), f"{explanation.probabilities[name]:.1%}") for name in names]
+    return [(visible(text_of(name)), f"{explanation.probabilities[name]:.1%}") for name in names]
 
 
 class _Row(NamedTuple):

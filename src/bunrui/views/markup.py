@@ -21,6 +21,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+from bunrui.labels import text_of
 from bunrui.phrases import one_line, visible
 
 _HALVES = re.compile("[\ud800-\udfff]")
@@ -106,7 +107,7 @@ def element(name: str, /, *children: Any, **attributes: Any) -> Markup:
 def joined(children: Iterable[Any]) -> Markup:
     """Pieces one after the other; None is nothing."""
     return Markup(
-        "".join(escaped(child if isinstance(child, str) else str(child)) for child in children if child is not None)
+        "".join(escaped(child if isinstance(child, str) else text_of(child)) for child in children if child is not None)
     )
 
 
@@ -146,7 +147,7 @@ def fit(text: Any, width: float, size: float = 1 / _WIDE) -> str:
     from rich.cells import cell_len, set_cell_size
 
     most = max(int(width / (_WIDE * size) + 1e-9), 3)
-    line = one_line(str(text))
+    line = one_line(text_of(text))
     if cell_len(line) <= most:
         return line
     tail = (most - 1) // 2

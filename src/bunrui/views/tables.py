@@ -1,4 +1,4 @@
-"""A table, in the terminal and in HTML, and figures that are read at a glance."""
+"""A table, in the terminal and in HTML; figures that are read at a glance; results that are one table in a notebook."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from bunrui.phrases import visible
-from bunrui.views.markup import Markup, Phrase, element, isolated
+from bunrui.labels import text_of
+from bunrui.phrases import excerpt, some, visible
+from bunrui.views.markup import Markup, Phrase, element, fragment, isolated
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -146,7 +147,7 @@ class Table:
         caption = element("caption", self.caption)
         kind = "sortable" if self.values is not None else None
         table = element("table", caption, element("thead", head), element("tbody", *lines), foot, class_=kind)
-        # What scrolls must be within reach of the keyboard.
+        # A box that scrolls must be within reach of the keyboard.
         box = {"class_": "scroll long" if self.is_long else "scroll", "tabindex": 0, "role": "group"}
         return element("div", table, **box, aria_label=self.caption)
 
@@ -157,7 +158,7 @@ class Table:
     def _row(self, cells: Sequence[Any], values: Sequence[Any] | None = None, style: str | None = None) -> Markup:
         drawn = []
         for k, (column, cell) in enumerate(zip(self.columns, cells, strict=True)):
-            value = None if values is None else repr(values[k]) if isinstance(values[k], float) else values[k]
+            value = None if values is None else repr(values[k]) if isinstance(values[k], float) else text_of(values[k])
             inside = cell if column.is_number or isinstance(cell, (Markup, Phrase)) else isolated(cell)
             attributes = {"class_": "number" if column.is_number else None, "data_value": value}
             drawn.append(element("td", inside, **attributes) if k else element("th", inside, scope="row", **attributes))
@@ -184,3 +185,48 @@ def figures(found: Sequence[tuple[str, str, str]]) -> Markup:
         for name, value, about in found
     )
     return element("dl", *items, class_="figures")
+
+
+# --- notebooks
+
+_MOST_ROWS = 20
+_MOST_LABELS = 10
+_LONGEST = 120  # characters of a text
+
+
+def classifier_html(name: str, known: Mapping[str, str], n_docs: Mapping[Any, int]) -> str:
+    """A classifier: what is known of it, and the documents of each label, the largest first."""
+    largest = sorted(n_docs.items(), key=lambda item: (-item[1], str(item[0])))
+    labels = some((f"{text_of(label)} ({n:,})" for label, n in largest), _MOST_LABELS) or "none yet"
+    return fragment(Table(words("classifier", name), [*known.items(), ("labels", labels)], caption=name).to_html())
+
+
+def words_html(found: Sequence[Any]) -> str:
+    """Words with their weights and counts."""
+    rows = [
+        [word.text, f"{word.weight:+.3f}", some(f"{text_of(label)} ({n:,})" for label, n in word.counts.items())]
+        for word in found
+    ]
+    columns = [*words("word"), *numbers("weight"), *words("occurs with")]
+    return fragment(Table(columns, rows, caption="Words and what one occurrence adds to the score").to_html())
+
+
+def audit_html(audit: Any) -> str:
+    """The suspects of an audit, the most suspicious first."""
+    rows = [
+        [
+            str(suspect.row),
+            ", ".join(map(text_of, suspect.given)),
+            ", ".join(map(text_of, suspect.better)),
+            f"{suspect.probability:.4f}",
+            excerpt(str(audit.text(suspect.row)), _LONGEST),
+        ]
+        for suspect in audit.suspects[:_MOST_ROWS]
+    ]
+    more = f", the first {_MOST_ROWS} here" if len(audit.suspects) > _MOST_ROWS else ""
+    n_copies = f", {len(audit.conflicts):,} texts with different labels" if audit.conflicts else ""
+    caption = (
+        f"{len(audit.suspects):,} of {audit.n_docs:,} documents have a label that is not the likeliest{more}{n_copies}"
+    )
+    columns = [*words("row", "label", "likelier"), *numbers("probability"), *words("text")]
+    return fragment(Table(columns, rows, caption=caption).to_html())

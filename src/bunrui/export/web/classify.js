@@ -40,38 +40,60 @@ function joinPlanes(bytes, start, length, Kind) {
   return out;
 }
 
-/** A hash table of all features, which stand in one string. */
+// Words of a record: how long the text is, where its weights begin and end, the last document that had it, a number of
+// its own in two words, and the text.
+const [SIZE, FIRST, LAST, SEEN, OWN, TEXT] = [0, 1, 2, 3, 4, 6];
+
+/**
+ * A hash table of all features.  What is known of a feature stands in one record, and a slot has its hash and the place
+ * of its record: a table of millions is nowhere near the processor, and each array more is one more way to memory.
+ */
 class Vocabulary {
-  constructor({ prefixes, suffixes, texts }) {
+  /** `own` has a number for every feature, or is null. */
+  constructor({ prefixes, suffixes, texts, lengths }, width, own) {
     this.n = prefixes.length;
     const [bytes, ends] = spellOut(prefixes, suffixes, texts);
-    this.text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
-    this.ends = ends;
+    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
     const room = 2 ** Math.max(4, Math.ceil(Math.log2(1.5 * this.n + 1)));
     this.mask = room - 1;
-    // A slot has the number of its feature, from 1 on, and above it as many bits of the hash as fit: few features are
-    // compared in vain, and the text of each lies far away in memory.
-    this.slots = new Uint32Array(room);
-    this.numbers = 2 ** Math.ceil(Math.log2(this.n + 1)) - 1;
-    for (let k = 0, at = 0; k < this.n; at = ends[k++]) {
-      const h = hash(this.text, at, ends[k]);
+    this.slots = new Uint32Array(2 * room);
+    const sizeOf = (k) => TEXT + 2 * Math.ceil((ends[k] - (k ? ends[k - 1] : 0)) / 4);
+    let size = TEXT; // no record is at 0
+    for (let k = 0; k < this.n; k++) size += sizeOf(k);
+    this.words = new Uint32Array(size);
+    this.units = new Uint16Array(this.words.buffer);
+    this.numbers = new Float64Array(this.words.buffer);
+    for (let k = 0, at = 0, r = TEXT, cell = 0; k < this.n; r += sizeOf(k), at = ends[k++]) {
+      const h = hash(text, at, ends[k]);
       let slot = h & this.mask;
-      while (this.slots[slot]) slot = (slot + 1) & this.mask;
-      this.slots[slot] = (h & ~this.numbers) | (k + 1);
+      while (this.slots[2 * slot + 1]) slot = (slot + 1) & this.mask;
+      this.slots[2 * slot] = h;
+      this.slots[2 * slot + 1] = r;
+      this.words[r + SIZE] = ends[k] - at;
+      this.words[r + FIRST] = cell;
+      this.words[r + LAST] = cell += lengths ? lengths[k] : width;
+      if (own) this.numbers[(r + OWN) >> 1] = own[k];
+      for (let i = at, unit = 2 * (r + TEXT); i < ends[k]; ) this.units[unit++] = text.charCodeAt(i++);
     }
   }
 
-  /** The number of a feature, -1 where there is none. */
+  /** The number that a feature has of its own; 0 where features have none. */
+  own(record) {
+    return this.numbers[(record + OWN) >> 1];
+  }
+
+  /** The record of a feature, 0 where there is none. */
   find(feature) {
-    const { slots, mask, numbers, ends } = this;
+    const { slots, mask, words, units } = this;
     const h = hash(feature, 0, feature.length);
-    for (let slot = h & mask; slots[slot]; slot = (slot + 1) & mask) {
-      if ((slots[slot] ^ h) & ~numbers) continue;
-      const k = (slots[slot] & numbers) - 1;
-      const start = k ? ends[k - 1] : 0;
-      if (ends[k] - start === feature.length && this.text.startsWith(feature, start)) return k;
+    for (let slot = h & mask; ; slot = (slot + 1) & mask) {
+      const r = slots[2 * slot + 1];
+      if (r === 0) return 0;
+      if (slots[2 * slot] !== h || words[r + SIZE] !== feature.length) continue;
+      let i = 0;
+      for (let unit = 2 * (r + TEXT); i < feature.length && units[unit] === feature.charCodeAt(i); i++) unit++;
+      if (i === feature.length) return r;
     }
-    return -1;
   }
 }
 
@@ -115,23 +137,19 @@ export class Classifier {
     const bits = header.analyzer.hash_bits;
     /** A feature as the weights have it. */
     this.written = bits ? (feature) => bucket(feature, bits) : (feature) => feature;
-    this.vocabulary = new Vocabulary(arrays);
     this.weights = arrays.weights; // numbers, or their places in `values`, which are fewer bytes to fetch
     this.values = arrays.weights_values ?? null;
     this.classes = arrays.classes ?? null; // of each weight; none where each feature has one for every label
-    this.shared = numbers(arrays, "shared") ?? null;
-    this.factors = numbers(arrays, "factors") ?? null; // of heads
-    const n = this.vocabulary.n;
-    this.starts = new Uint32Array(n + 1);
-    for (let k = 0; k < n; k++) this.starts[k + 1] = this.starts[k] + (arrays.lengths ? arrays.lengths[k] : this.width);
-    this.seen = new Uint32Array(n); // the last text that had a feature
+    this.isHead = "factors" in arrays;
+    const own = numbers(arrays, this.isHead ? "factors" : "shared") ?? null;
+    this.vocabulary = new Vocabulary(arrays, this.width, own);
     this.turn = 0;
   }
 
   /** The weights of a feature are added `times` to sums. */
-  add(k, times, sums) {
-    const { classes, weights, values, starts } = this;
-    const [start, end] = [starts[k], starts[k + 1]];
+  add(record, times, sums) {
+    const { classes, weights, values, vocabulary } = this;
+    const [start, end] = [vocabulary.words[record + FIRST], vocabulary.words[record + LAST]];
     for (let j = start; j < end; j++) {
       sums[classes ? classes[j] : j - start] += times * (values ? values[weights[j]] : weights[j]);
     }
@@ -152,26 +170,27 @@ export class Classifier {
   }
 
   score(features) {
-    return this.factors ? this.scoreByHead(features) : this.scoreByCounts(features);
+    return this.isHead ? this.scoreByHead(features) : this.scoreByCounts(features);
   }
 
   scoreByCounts(features) {
-    const { vocabulary, shared, seen, presence } = this;
+    const { vocabulary, presence } = this;
+    const { words } = vocabulary;
     const sums = new Float64Array(this.labels.length);
     const turn = ++this.turn;
     const unknown = new Set();
     let [length, added, missing] = [0, 0, 0];
     for (const feature of features) {
-      const k = vocabulary.find(feature);
-      if (k < 0) {
+      const record = vocabulary.find(feature);
+      if (!record) {
         if (!this.smooth || (presence && unknown.has(feature))) continue;
         unknown.add(feature);
         missing++;
-      } else if (!presence || seen[k] !== turn) {
-        seen[k] = turn;
+      } else if (!presence || words[record + SEEN] !== turn) {
+        words[record + SEEN] = turn;
         length++;
-        if (shared) added += shared[k];
-        this.add(k, 1, sums);
+        added += vocabulary.own(record);
+        this.add(record, 1, sums);
       }
     }
     return sums.map((sum, c) => {
@@ -182,26 +201,27 @@ export class Classifier {
 
   scoreByHead(features) {
     const sums = new Float64Array(this.width);
-    for (const [k, value] of this.readByHead(features)) this.add(k, value, sums);
+    for (const [record, value] of this.readByHead(features)) this.add(record, value, sums);
     const margins = sums.map((sum, c) => sum + this.bias[c]);
     return this.labels.length === 2 ? Float64Array.of(-margins[0] / 2, margins[0] / 2) : margins;
   }
 
-  /** Values of the known features of a text, divided by their length. */
+  /** Values of the known features of a text, by their records, divided by their length. */
   readByHead(features) {
+    const { vocabulary } = this;
     const counts = new Map();
     for (const feature of features) {
-      const k = this.vocabulary.find(feature);
-      if (k >= 0) counts.set(k, (counts.get(k) ?? 0) + 1);
+      const record = vocabulary.find(feature);
+      if (record) counts.set(record, (counts.get(record) ?? 0) + 1);
     }
     let square = 0;
-    for (const [k, count] of counts) {
-      const value = (this.presence ? 1 : this.log ? Math.log1p(count) : count) * this.factors[k];
-      counts.set(k, value);
+    for (const [record, count] of counts) {
+      const value = (this.presence ? 1 : this.log ? Math.log1p(count) : count) * vocabulary.own(record);
+      counts.set(record, value);
       square += value * value;
     }
     const length = this.norm === "l2" && square > 0 ? Math.sqrt(square) : 1;
-    for (const [k, value] of counts) counts.set(k, value / length);
+    for (const [record, value] of counts) counts.set(record, value / length);
     return counts;
   }
 
@@ -211,7 +231,12 @@ export class Classifier {
     if (!known) return softmax(scores);
     const temperature = Math.exp(known.level + known.slope * Math.log1p(encoder.encode(text).length));
     const shares = softmax(scores.map((score) => score / temperature));
-    return mapLargest(shares, ranked(scores)[0], known);
+    const found = mapLargest(shares, ranked(scores)[0], known);
+    // Without a known word, a text is no surer than the model is before it reads one.
+    this.nothing ??= this.score([]);
+    if (scores.some((score, c) => score !== this.nothing[c])) return found;
+    const before = softmax(this.nothing);
+    return Math.max(...before) < Math.max(...found) ? before : found;
   }
 
   /**
@@ -236,16 +261,16 @@ export class Classifier {
     label ??= order.find((c) => c !== against);
     against ??= order.find((c) => c !== label) ?? null;
 
-    const values = this.factors ? this.readByHead(tokens.map(([feature]) => this.written(feature))) : null;
+    const values = this.isHead ? this.readByHead(tokens.map(([feature]) => this.written(feature))) : null;
     const contributions = [];
     const unknown = [];
     for (const [feature, places] of spans) {
-      const k = this.vocabulary.find(feature);
+      const record = this.vocabulary.find(feature);
       const name = Array.from(names.get(feature)).join(" | ");
-      if (k < 0) unknown.push(name);
-      if (k < 0 && !this.smooth) continue;
-      const times = values ? values.get(k) : this.presence ? 1 : places.length;
-      const value = times * (this.weigh(k, label) - (against === null ? 0 : this.weigh(k, against)));
+      if (!record) unknown.push(name);
+      if (!record && !this.smooth) continue;
+      const times = values ? values.get(record) : this.presence ? 1 : places.length;
+      const value = times * (this.weigh(record, label) - (against === null ? 0 : this.weigh(record, against)));
       contributions.push({ feature: name, value, count: places.length, spans: places });
     }
     contributions.sort((a, b) => Math.abs(b.value) - Math.abs(a.value) || byCodePoint(a.feature, b.feature));
@@ -264,12 +289,12 @@ export class Classifier {
   }
 
   /** What one occurrence of a feature adds to the score of a label; of a head, for each unit of its value. */
-  weigh(k, c) {
-    if (k < 0) return this.scale[c] * this.unseen[c];
+  weigh(record, c) {
+    if (!record) return this.scale[c] * this.unseen[c];
     const sums = new Float64Array(this.width ?? this.labels.length);
-    this.add(k, 1, sums);
-    if (this.factors) return this.labels.length === 2 ? ((c ? 1 : -1) * sums[0]) / 2 : sums[c];
-    return this.scale[c] * (this.slope[c] + (this.shared ? this.shared[k] : 0) + sums[c]);
+    this.add(record, 1, sums);
+    if (this.isHead) return this.labels.length === 2 ? ((c ? 1 : -1) * sums[0]) / 2 : sums[c];
+    return this.scale[c] * (this.slope[c] + this.vocabulary.own(record) + sums[c]);
   }
 }
 

@@ -114,13 +114,18 @@ function origin(labels, { documents, model, version, pruning }) {
     { class: "muted" },
     h("p", { t: ["export.origin", { n: documents, labels, model, version }] }),
     h("p", { t: "export.offline" }),
-    pruning && h("p", { class: "pruning", t: cost(pruning) }),
+    pruning && h("p", { class: "pruning", t: lack(pruning) }),
+    pruning && h("p", { t: cost(pruning) }),
   );
 }
 
-function cost({ kept, all, before, after, documents }) {
-  if (before === null) return ["export.unmeasured", { kept, all }];
-  return ["export.pruned", { kept, all, before: percent(before), after: percent(after), n: documents }];
+function lack({ kept, all }) {
+  return kept === all ? "export.rounded" : ["export.pruned", { kept, all }];
+}
+
+function cost({ before, after, documents }) {
+  if (before === null) return "export.unmeasured";
+  return ["export.measured", { before: percent(before), after: percent(after), n: documents }];
 }
 
 async function start() {

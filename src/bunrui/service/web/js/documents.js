@@ -2,9 +2,9 @@
 
 import { address, get } from "./api.js";
 import { noted, relabel, undo, unlearn } from "./changes.js";
-import { data, h, replace, show } from "./dom.js";
+import { button, data, field, h, replace, show } from "./dom.js";
 import { t, when } from "./i18n.js";
-import { picker } from "./picker.js";
+import { picker, setPicker } from "./picker.js";
 import { open } from "./results.js";
 import { visible } from "./show.js";
 import { countedLabels, hasSets, state } from "./state.js";
@@ -43,12 +43,7 @@ export function item(one, { beside = null, change = null } = {}) {
         h("time", { datetime: one.time }, when(one.time)),
         about.map((each) => data(each)),
         one.text !== null &&
-          h("button", {
-            type: "button",
-            class: "quiet",
-            t: "history.open",
-            on: { click: () => openWhole(one, change?.number) },
-          }),
+          button("history.open", () => openWhole(one, change?.number), "quiet"),
       ),
     ),
   );
@@ -67,21 +62,20 @@ export function browser() {
   const since = h("input", { type: "date", id: "since" });
   const until = h("input", { type: "date", id: "until" });
   const labelled = h("div");
-  const field = (input, key) => h("span", { class: "field" }, h("label", { for: input.id, t: key }), input);
   const form = h(
     "form",
     { class: "find", role: "search" },
-    field(words, "history.contains"),
+    field("history.contains", words),
     labelled,
-    field(since, "history.since"),
-    field(until, "history.until"),
+    field("history.since", since),
+    field("history.until", until),
     h("button", { type: "submit", class: "primary", t: "history.search" }),
   );
   const looking = h("div", { class: "row", hidden: true });
   const acting = h("fieldset", { class: "acting", hidden: true });
   const outcome = h("div", { class: "outcome", role: "status" });
   const list = h("ul", { class: "documents" });
-  const more = h("button", { type: "button", t: "history.more", hidden: true, on: { click: () => look() } });
+  const more = button("history.more", () => look(), null, { hidden: true });
   const element = h("div", {}, form, outcome, acting, looking, list, more);
 
   const midnight = (day, plus = 0) => {
@@ -119,7 +113,7 @@ export function browser() {
     let looked = 0;
     let isStopped = false;
     const halt = () => (isStopped = true);
-    const stop = h("button", { type: "button", class: "quiet", t: "history.stop", on: { click: halt } });
+    const stop = button("history.stop", halt, "quiet");
     show(more, false);
     do {
       if (looked) {
@@ -154,25 +148,18 @@ export function browser() {
 
   /** What can be done with the documents that are chosen. */
   function drawActing() {
-    const isSeveral = hasSets();
     const all = found.filter((one) => chosen.has(one.digest));
-    let to = isSeveral ? (all[0]?.labels ?? []) : null;
-    const pick = picker({
-      labels: countedLabels(),
-      chosen: to ?? [],
-      several: isSeveral,
-      key: "history.relabel",
-      onPick: (picked) => (isSeveral ? (to = picked) : picked !== null && give(picked)),
-    });
+    const options = { labels: countedLabels(), key: "history.relabel" };
     replace(
       acting,
       h("legend", { t: ["history.chosen", { n: all.length }] }),
       all.length > chosen.size && h("p", { class: "muted", t: "history.copies" }),
-      pick,
-      isSeveral && h("button", { type: "button", t: "history.give", on: { click: () => to.length && give(to) } }),
-      h("button", { type: "button", t: "history.unlearn", on: { click: () => forget() } }),
-      h("button", { type: "button", class: "quiet", t: "history.all", on: { click: () => chooseAll(true) } }),
-      h("button", { type: "button", class: "quiet", t: "history.nothing", on: { click: () => chooseAll(false) } }),
+      hasSets()
+        ? setPicker(button("history.give"), give, { ...options, chosen: all[0]?.labels ?? [] })
+        : picker({ ...options, onPick: (label) => label !== null && give(label) }),
+      button("history.unlearn", () => forget()),
+      button("history.all", () => chooseAll(true), "quiet"),
+      button("history.nothing", () => chooseAll(false), "quiet"),
     );
     show(acting, chosen.size > 0);
   }
@@ -195,8 +182,8 @@ export function browser() {
   /** Say what was changed, offer to take it back, and look again: the documents stand elsewhere now. */
   async function tell(key, change) {
     const said = { n: change.changed };
-    const press = { type: "button", t: "predict.undo", on: { click: () => takeBack(change) } };
-    replace(outcome, h("p", { t: [key, said] }), change.transaction !== null && h("button", press));
+    const undoing = change.transaction !== null && button("predict.undo", () => takeBack(change));
+    replace(outcome, h("p", { t: [key, said] }), undoing);
     await search();
     announce(t(key, said));
     (outcome.querySelector("button") ?? words).focus();

@@ -36,6 +36,25 @@ const there = (children) =>
 /** Words of the user, such as a label: isolated, with nothing in them that is obeyed. */
 export const data = (text, properties = {}) => h("bdi", properties, visible(String(text)));
 
+/** A button that says a phrase; `kind` is its class, `more` are other properties. */
+export const button = (key, act, kind, more = {}) =>
+  h("button", { type: "button", class: kind, t: key, ...more, on: act && { click: act } });
+
+/** Parts side by side. */
+export const inRow = (...children) => h("div", { class: "row" }, ...children);
+
+/** A control with its name before it. */
+export const field = (key, control) => h("span", { class: "field" }, h("label", { for: control.id, t: key }), control);
+
+/** A check box with its name after it. */
+export const tick = (key, box) => h("p", {}, box, " ", h("label", { for: box.id, t: key }));
+
+/** A table of cells, by rows; `heads` are cells, too. */
+export function table(properties, heads, rows, caption = null) {
+  const body = rows.map((cells) => h("tr", {}, cells));
+  return h("table", properties, caption, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, body));
+}
+
 /** A view of the page: its title and what it is about, then the rest. */
 export const view = (name, ...children) =>
   h(

@@ -1,6 +1,6 @@
 // Files: dropped, or chosen.
 
-import { h } from "./dom.js";
+import { button, h } from "./dom.js";
 import { t } from "./i18n.js";
 import { hush, problem } from "./tell.js";
 
@@ -34,7 +34,7 @@ export function fileButton(key, take, accept, several = false) {
     if (input.files.length) take(several ? Array.from(input.files) : input.files[0]);
     input.value = ""; // the same file again is a new choice
   });
-  return [h("button", { type: "button", t: key, on: { click: () => input.click() } }), input];
+  return [button(key, () => input.click()), input];
 }
 
 /** The text of a file, null if it is none. */

@@ -1,7 +1,7 @@
 // The page: its views, the way from one to the other, the token, the language, the keys.
 
 import { Problem, get, token } from "./api.js";
-import { data, h, replace, show } from "./dom.js";
+import { button, data, h, inRow, replace, show, tick } from "./dom.js";
 import { refuseDrops } from "./files.js";
 import { LANGUAGES, bind, language, preferred, t, use } from "./i18n.js";
 import { canWrite, events, refresh, state } from "./state.js";
@@ -96,9 +96,7 @@ function askToken(why) {
     h("p", { t: "token.about" }),
     h("p", { class: "field wide" }, h("label", { for: "secret", t: "token.label" }), input),
     wrong,
-    h(
-      "div",
-      { class: "row" },
+    inRow(
       h("button", { type: "submit", class: "primary", t: "token.use" }),
       closer(() => dialog),
     ),
@@ -137,7 +135,7 @@ function opened(content) {
   return dialog;
 }
 
-const closer = (dialog) => h("button", { type: "button", t: "page.close", on: { click: () => dialog().close() } });
+const closer = (dialog) => button("page.close", () => dialog().close());
 
 function listKeys() {
   const off = h("input", { type: "checkbox", id: "keys-off" });
@@ -166,18 +164,17 @@ function listKeys() {
         line(["Ctrl", "Enter"], "keys.predict"),
         line(["←", "→"], "keys.move"),
         line(["1", "0"], "keys.label"),
+        line(["y"], "keys.guess"),
         line(["n"], "keys.new"),
         line([","], "keys.several"),
         line(["s"], "keys.skip"),
-        line(["u"], "keys.back"),
         line(["k"], "keys.keep"),
         line(["r"], "keys.relabel"),
         line(["s"], "keys.save"),
-        line(["1", "9"], "keys.others"),
         line(["u"], "keys.undo"),
         line(["?"], "keys.list"),
       ),
-      h("p", {}, off, " ", h("label", { for: "keys-off", t: "keys.off" })),
+      tick("keys.off", off),
       closer(() => dialog),
     ),
   );
@@ -187,6 +184,7 @@ function onKey(event) {
   const { target, key } = event;
   const isTyping = target.closest("input:not([type=checkbox]), textarea, select, dialog") !== null;
   if (isTyping || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (key === "Enter" && target.closest("button, a, summary")) return; // it is pressed, and nothing else
   if (key === "?") return listKeys();
   if (localStorage.getItem(KEYS_OFF)) return;
   if (key === "/") {
@@ -208,8 +206,13 @@ function tellAbout() {
   );
   const notice = place("notice");
   show(notice, !canWrite() || !info.documents);
-  if (!info.documents) bind(notice, "page.empty");
-  else bind(notice, info.service.writable ? "page.readonly" : "page.onlyreads");
+  const why = !info.documents ? "page.empty" : info.service.writable ? "page.readonly" : "page.onlyreads";
+  const ways = !info.documents && canWrite() ? ["teach", "train"] : [];
+  replace(
+    notice,
+    h("span", { t: why }),
+    ways.map((name) => [" ", h("a", { class: "button", href: `#/${name}`, t: `${name}.title` })]),
+  );
   show(place("token"), info.service.writable);
   bind(place("token"), canWrite() ? "token.forget" : "token.enter");
 }
@@ -240,7 +243,7 @@ async function ready() {
       return;
     } catch (error) {
       if (!(error instanceof Problem) || error.kind !== "not-ready") throw error;
-      show(bind(place("notice"), "page.starting"), true);
+      show(replace(place("notice"), h("span", { t: "page.starting" })), true);
       await new Promise((resolve) => setTimeout(resolve, 500));
     }
   }

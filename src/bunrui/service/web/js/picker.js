@@ -11,6 +11,18 @@ let made = 0;
 /** A label as the search compares it: width and case of letters do not matter. */
 export const folded = (text) => text.normalize("NFKC").trim().toLowerCase();
 
+/** A field for any number of labels, and the button that takes those that are chosen: at least one. */
+export function setPicker(save, take, options) {
+  let wanted = options.chosen;
+  const onPick = (names) => {
+    wanted = names;
+    save.disabled = !names.length;
+  };
+  onPick(wanted);
+  save.addEventListener("click", () => take(wanted));
+  return [picker({ ...options, several: true, onPick }), save];
+}
+
 /**
  * A field to pick labels.
  *

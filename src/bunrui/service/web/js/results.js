@@ -1,10 +1,10 @@
 // How well the classifier does: the figures, the confusion, and the mistakes behind it.
 
 import { bars } from "./bars.js";
-import { data, drawing, h, replace } from "./dom.js";
+import { button, data, drawing, h, replace } from "./dom.js";
 import { number, percent } from "./i18n.js";
 import { picker } from "./picker.js";
-import { events } from "./state.js";
+import { hand } from "./state.js";
 import { visible } from "./show.js";
 
 const MANY_LABELS = 12; // more than one looks through in a matrix
@@ -83,15 +83,15 @@ export function calibration(found) {
   );
 }
 
-/** The drawing, whose cells show the mistakes behind them. */
+/** The drawing, whose cells show the mistakes behind them; the address of a cell has the places of its two labels. */
 function matrix({ confusion, labels }, choose) {
   const element = h("div", {}, drawing(confusion));
-  const cells = Array.from(element.querySelectorAll("a.cell"));
   element.addEventListener("click", (event) => {
-    const place = cells.indexOf(event.target.closest("a.cell"));
-    if (place < 0) return;
+    const cell = event.target.closest("a.cell");
+    if (!cell) return;
     event.preventDefault();
-    choose(labels[Math.floor(place / labels.length)], labels[place % labels.length]);
+    const [row, column] = cell.getAttribute("href").slice(1).split("-");
+    choose(labels[row], labels[column]);
   });
   return element;
 }
@@ -124,12 +124,9 @@ function mistake(one, column) {
     h("p", { class: "text", dir: "auto" }, visible(one.text)),
     h("span", { class: "muted", t: sure }),
     " ",
-    h("button", { type: "button", class: "quiet", t: "evaluate.open", on: { click: () => open(one) } }),
+    button("evaluate.open", () => open(one), "quiet"),
   );
 }
 
 /** Show a document in the first view. */
-export function open(document) {
-  location.hash = "#/predict";
-  events.dispatchEvent(new CustomEvent("open-text", { detail: document }));
-}
+export const open = (document) => hand("predict", "open-text", document);

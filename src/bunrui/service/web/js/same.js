@@ -1,6 +1,6 @@
 // The same with curl, Python and the shell: what a view does, to be done elsewhere.
 
-import { h, replace } from "./dom.js";
+import { button, h, inRow, replace } from "./dom.js";
 import { state } from "./state.js";
 
 /** A word of a command of the shell. */
@@ -47,7 +47,7 @@ export function same(tell) {
     replace(
       inside,
       Object.entries(names).map(([name, key]) => [
-        h("div", { class: "row" }, h("h4", { t: key }), copying(snippets[name])),
+        inRow(h("h4", { t: key }), copying(snippets[name])),
         h("pre", { class: "text", tabindex: 0, "data-same": name }, snippets[name]),
       ]),
     );
@@ -60,10 +60,12 @@ export function same(tell) {
 /** A button that copies, where the browser lets a page do so. */
 export function copying(text, key = "same.copy") {
   if (!navigator.clipboard) return null;
-  const button = h("button", { type: "button", class: "quiet", t: key });
-  button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(text);
-    button.after(h("span", { class: "muted", role: "status", t: "same.copied" }));
-  });
-  return button;
+  return button(
+    key,
+    async ({ target }) => {
+      await navigator.clipboard.writeText(text);
+      target.after(h("span", { class: "muted", role: "status", t: "same.copied" }));
+    },
+    "quiet",
+  );
 }

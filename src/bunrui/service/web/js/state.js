@@ -27,6 +27,12 @@ export const thresholds = {
   set: (found) => sessionStorage.setItem(THRESHOLDS, JSON.stringify(found)),
 };
 
+/** Go to a view, which is handed something. */
+export function hand(view, name, detail) {
+  location.hash = `#/${view}`;
+  events.dispatchEvent(new CustomEvent(name, { detail }));
+}
+
 /** Look what the classifier is now; views are told. */
 export async function refresh() {
   state.info = await get("/v1/info");

@@ -1,8 +1,8 @@
 // What is said to the user beside the results: problems, and results to those who cannot see them.
 
 import { Problem, follow, get, work } from "./api.js";
-import { bind, canSay, language } from "./i18n.js";
-import { data, h, replace } from "./dom.js";
+import { bind, canSay } from "./i18n.js";
+import { button, data, h, replace } from "./dom.js";
 import { visible } from "./show.js";
 import { state } from "./state.js";
 
@@ -17,41 +17,43 @@ export function announce(text) {
 export function problem(error) {
   if (error.name === "AbortError") return;
   const kind = error instanceof Problem ? error.kind : "page";
+  const title = kind === "invalid" && error.fields.file ? "file" : kind;
   replace(
     place("alert"),
     h(
       "div",
       {},
-      h("strong", { t: `problem.${kind}` }),
+      h("strong", { t: `problem.${title}` }),
       " ",
-      why(kind, error),
-      error.ways?.map(({ t: key, run }) => h("button", { type: "button", t: key, on: { click: run } })),
+      why(BROAD.includes(kind) ? error.message : null, error.fields),
+      error.ways?.map(({ t: key, run }) => button(key, run)),
       h("button", { class: "quiet", type: "button", label: "page.close", on: { click: hush } }, "×"),
     ),
   );
   if (!(error instanceof Problem)) console.error(error);
 }
 
-// Nothing needs to be said besides the name of the problem.
-const PLAIN = ["no-token", "read-only", "busy", "no-room", "changed-since", "several-labels", "unreachable"];
+// The name of these problems says too little; that of the others is all that needs to be said.
+const BROAD = ["conflict", "too-large", "invalid", "missing", "page"];
 
-// Errors of these kinds are many: their sentence comes after one that says the kind in the language of the page.
+// Each stands for many problems: the sentence of the service, which is English, comes after it.
 const GENERAL = ["data", "table", "label", "option", "store", "mismatch", "missing-extra", "kernel"];
 
-/** Why, in the language of the page; the sentences of the service, which are English, where the page has none. */
-function why(kind, { message, fields = {} }) {
-  const { choices, suggests } = fields;
-  const known = { ...fields, ...suggests, choices: choices?.join(", ") };
-  const words = Object.entries(known).map(([name, value]) => [
-    name,
-    typeof value === "string" ? visible(value) : value,
-  ]);
-  const said = [choices ? "cause.choices" : `cause.${fields.cause}`, Object.fromEntries(words)];
-  if (language() !== "en" && canSay(...said)) {
-    const more = GENERAL.includes(fields.cause) && !choices && h("small", { lang: "en" }, " ", data(message || ""));
-    return h("span", {}, h("span", { t: said }), more);
-  }
-  return language() !== "en" && PLAIN.includes(kind) ? null : data(message || "");
+/** What is wrong and where, by the fields of an error; the sentence of the service, if there is one, where the page has none. */
+export function why(message, fields = {}) {
+  const { cause, choices, file, line } = fields;
+  const words = { ...fields, choices: choices?.join(", ") };
+  for (const [name, value] of Object.entries(words)) if (typeof value === "string") words[name] = visible(value);
+  const key = choices ? "cause.choices" : `cause.${cause}`;
+  if (!canSay(key, words)) return message && data(message);
+  const isGeneral = GENERAL.includes(cause) && !choices;
+  return h(
+    "span",
+    {},
+    file && !isGeneral && h("span", { t: [line ? "cause.line" : "cause.in", words] }),
+    h("span", { t: [key, words] }),
+    isGeneral && h("small", { lang: "en" }, " ", data(message)),
+  );
 }
 
 export const hush = () => replace(place("alert"));
@@ -95,7 +97,7 @@ function progressBar(stop, unit) {
     { class: "progress" },
     bar,
     count,
-    h("button", { type: "button", class: "quiet", t: "job.cancel", on: { click: stop } }),
+    button("job.cancel", stop, "quiet"),
   );
   const progress = ({ progress: { done, total } }) => {
     if (total) {

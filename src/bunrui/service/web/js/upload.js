@@ -1,12 +1,12 @@
 // A place for files: dropped or chosen, sent to the service, looked into.  How they are read can be changed.
 
 import { Problem, address, ask, get } from "./api.js";
-import { data, h, replace } from "./dom.js";
+import { button, data, field, h, inRow, replace, table, tick } from "./dom.js";
 import { fileButton, takesDrops } from "./files.js";
 import { picker } from "./picker.js";
 import { visible } from "./show.js";
 import { countedLabels } from "./state.js";
-import { hush } from "./tell.js";
+import { hush, why } from "./tell.js";
 
 const ENCODINGS = ["auto", "utf-8", "utf-16", "cp932", "euc-jp", "gb18030", "big5", "cp949", "cp1252"];
 const ACCEPT = ".csv,.tsv,.xlsx,.xlsm,.jsonl,.ndjson,.json,.parquet,.pq,.arrow,.feather,.txt,.mbox,.eml,.gz,.zst,.xz,.bz2";
@@ -28,24 +28,29 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
   let wanted = {};
   const about = h("fieldset", { class: "inspected", "aria-live": "polite" });
   const drop = h(
-    "div",
+    "fieldset",
     { class: "drop large" },
     h("p", { t: labelled ? "upload.drop" : "upload.dropone" }),
     h("p", { class: "muted", t: "upload.formats" }),
-    h("div", { class: "row" }, fileButton("upload.choose", (chosen) => take(chosen), ACCEPT, labelled)),
+    inRow(fileButton("upload.choose", (chosen) => take(chosen), ACCEPT, labelled)),
   );
 
   const take = alone(async (given) => {
     if (typeof given === "string") return;
-    begin();
+    await begin();
     replace(about, h("p", { class: "muted", t: "upload.sending" }), h("progress", { label: "upload.sending" }));
     for (const { id } of files) ask("DELETE", `/v1/files/${id}`).catch(() => {});
     files = [];
     seen = null;
     wanted = { ...ANEW, given: null, encoding: "auto" };
+    let sent;
     try {
-      for (const file of [given].flat()) files.push(await ask("POST", address("/v1/files", { name: file.name }), { file }));
+      for (const file of [given].flat()) {
+        sent = file.name;
+        files.push(await ask("POST", address("/v1/files", { name: file.name }), { file }));
+      }
     } catch (error) {
+      if (error instanceof Problem) error.fields.file = sent;
       replace(about);
       throw error;
     }
@@ -91,9 +96,7 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
     replace(
       about,
       files.map(({ name }) => h("h3", {}, data(name))),
-      h(
-        "div",
-        { class: "row" },
+      inRow(
         seen?.columns.length > 0 && columns("text", seen.columns),
         labelled && seen?.columns.length > 0 && wanted.given === null && columns("label", seen.choices),
         labelled && all(),
@@ -102,28 +105,24 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
       typeof seen?.header === "boolean" && naming(),
       labelled && seen?.columns.length > 0 && seen.label === null && wanted.given === null
         && h("p", { class: "warning", t: "train.nolabel" }),
-      seen && table(),
+      seen && preview(),
       seen?.skipped > 0 && [
         h("p", { class: "warning", t: ["train.skipped", { n: seen.skipped }] }),
         h(
           "ul",
           { class: "muted" },
-          seen.problems.slice(0, 3).map((line) => h("li", {}, data(line))),
+          seen.problems.slice(0, 3).map((line, place) => h("li", {}, why(line, seen.causes[place]))),
         ),
-        h("p", {}, skip, " ", h("label", { for: `${prefix}skip`, t: "train.skip" })),
+        tick("train.skip", skip),
       ],
       below,
     );
   }
 
-  const field = (id, key, ...controls) =>
-    h("span", { class: "field" }, h("label", { for: id, t: key }), ...controls);
-
   function columns(name, choices) {
-    const id = `${prefix}column-${name}`;
     const select = h(
       "select",
-      { id },
+      { id: `${prefix}column-${name}` },
       seen[name] === null && h("option", { value: "", t: "train.pick" }),
       choices.map((column) => h("option", { value: column }, visible(column))),
     );
@@ -137,7 +136,7 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
         return inspect(parts);
       }),
     );
-    return field(id, `train.${name}`, select);
+    return field(`train.${name}`, select);
   }
 
   /** All documents of mailboxes, and of files without labels, may have one. */
@@ -152,10 +151,9 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
   }
 
   function encodings() {
-    const id = `${prefix}encoding`;
     const select = h(
       "select",
-      { id },
+      { id: `${prefix}encoding` },
       ENCODINGS.map((name) =>
         name === "auto"
           ? h("option", { value: name, t: seen ? ["upload.found", { encoding: seen.encoding }] : "upload.auto" })
@@ -167,54 +165,34 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
       "change",
       alone(() => inspect({ ...ANEW, encoding: select.value })),
     );
-    return field(id, "train.encoding", select);
+    return field("train.encoding", select);
   }
 
   /** Whether the first line has the names of the columns: if that is wrong, a document is lost, or one too many. */
   function naming() {
-    const id = `${prefix}header`;
-    const box = h("input", { type: "checkbox", id });
+    const box = h("input", { type: "checkbox", id: `${prefix}header` });
     box.checked = seen.header;
     box.addEventListener(
       "change",
       alone(() => inspect({ ...ANEW, header: box.checked })),
     );
     return [
-      h("p", {}, box, " ", h("label", { for: id, t: "train.header" })),
+      tick("train.header", box),
       !seen.header && h("p", { class: "muted", t: "train.noheader" }),
     ];
   }
 
-  function table() {
+  function preview() {
     const names = seen.columns.length ? seen.columns : Object.keys(seen.rows[0] ?? {});
     const isLabel = (name) => labelled && wanted.given === null && name === seen.label;
     const kind = (name) => (name === seen.text ? "is-text" : isLabel(name) ? "is-label" : "");
     return h(
       "div",
       { class: "scroll", tabindex: 0, role: "region", label: "train.rows" },
-      h(
-        "table",
+      table(
         { class: "plain rows" },
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            names.map((name) => h("th", { scope: "col", class: kind(name) }, data(name))),
-          ),
-        ),
-        h(
-          "tbody",
-          {},
-          seen.rows.map((row) =>
-            h(
-              "tr",
-              {},
-              names.map((name) => h("td", { class: kind(name) }, data(cell(row[name])))),
-            ),
-          ),
-        ),
+        names.map((name) => h("th", { scope: "col", class: kind(name) }, data(name))),
+        seen.rows.map((cells) => names.map((name) => h("td", { class: kind(name) }, data(cell(cells[name]))))),
       ),
     );
   }
@@ -224,11 +202,25 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
   }
 
   /** The options by which the service reads the files. */
-  const options = () => ({ file: files.map(({ id }) => id), ...wanted });
+  function options() {
+    const { label, given, ...read } = wanted;
+    return { file: files.map(({ id }) => id), ...read, ...(labelled && { label, given }) };
+  }
+
+  /** While the files are worked with, nobody changes them. */
+  function lock(isBusy) {
+    drop.disabled = about.disabled = isBusy;
+  }
 
   takesDrops(drop, take, labelled);
   const names = () => files.map(({ name }) => name);
-  return { drop, about, options, names, offer, forget };
+  return { drop, about, options, names, offer, forget, lock };
+}
+
+/** The button that begins work with files, off where there is nothing in them, or something that nobody left out. */
+export function beginning(key, seen, skips, act) {
+  const disabled = !seen.documents || !seen.n_labels || (seen.skipped > 0 && !skips);
+  return inRow(button([key, { n: seen.documents }], () => act(skips), "primary", { disabled }));
 }
 
 const cell = (value) =>

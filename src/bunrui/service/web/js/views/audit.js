@@ -2,17 +2,17 @@
 
 import { work } from "../api.js";
 import { relabel, undo } from "../changes.js";
-import { data, drawing, h, replace, view } from "../dom.js";
+import { button, data, drawing, h, inRow, replace, view } from "../dom.js";
 import { percent, t } from "../i18n.js";
-import { picker } from "../picker.js";
+import { keyButton, keysOf, labelButton, pressKey } from "../keys.js";
+import { picker, setPicker } from "../picker.js";
 import { curlJob, file, program, same } from "../same.js";
 import { level, shown, visible } from "../show.js";
 import { canWrite, countedLabels, events, labels } from "../state.js";
 import { announce, oneAtATime, withProgress } from "../tell.js";
 
 const KEPT = "bunrui.kept";
-const ORDER = "bunrui.order";
-const MOST_DIGITS = 9;
+const KEYS = "bunrui.keys";
 const MOST_WORDS = 8;
 const LONGEST_SAID = 300;
 
@@ -20,12 +20,12 @@ export function create() {
   let suspects = [];
   let at = 0;
   let total = 0;
-  let order = null; // the labels as the keys have them: a key means one label as long as the tab is open
+  let keys = null; // of labels: a key means one label as long as the tab is open
   const done = []; // what was decided, to take it back: changes, and null where the label was kept
   const running = h("div");
   const card = h("div", { class: "card", tabindex: -1 });
   const locked = h("p", { class: "muted", t: "audit.readonly" });
-  const begin = h("button", { type: "button", class: "primary", t: "audit.go", on: { click: () => start() } });
+  const begin = button("audit.go", () => start(), "primary");
 
   const kept = () => JSON.parse(sessionStorage.getItem(KEPT) ?? "[]");
   const keepAll = (digests) => sessionStorage.setItem(KEPT, JSON.stringify(digests));
@@ -37,9 +37,9 @@ export function create() {
   /** Give labels that are new the next keys; one that is gone keeps its own, in case it comes back. */
   function settleKeys() {
     const known = labels();
-    order ??= JSON.parse(sessionStorage.getItem(ORDER) ?? "[]").filter((label) => known.includes(label));
-    order.push(...known.filter((label) => !order.includes(label)));
-    sessionStorage.setItem(ORDER, JSON.stringify(order));
+    keys ??= new Map(JSON.parse(sessionStorage.getItem(KEYS) ?? "[]").filter(([label]) => known.includes(label)));
+    keys = keysOf([...new Set([...keys.keys(), ...known])], keys);
+    sessionStorage.setItem(KEYS, JSON.stringify([...keys]));
   }
 
   const start = alone(async () => {
@@ -83,10 +83,10 @@ export function create() {
       h(
         "div",
         { class: "row decide" },
-        key("k", ["audit.keep", { label: given }], keep, "primary"),
+        key("k", "audit.keep", given, keep),
         isOne && !one.doubts.length
-          ? key("r", ["audit.relabel", { label: visible(one.suggested) }], () => choose(one.suggested), "primary")
-          : key("r", ["audit.relabel", { label: better(one).map(visible).join(", ") }], () => change(better(one)), "primary"),
+          ? key("r", "audit.relabel", visible(one.suggested), () => choose(one.suggested))
+          : key("r", "audit.relabel", better(one).map(visible).join(", "), () => change(better(one))),
         done.length > 0 && undoing(),
       ),
       isOne && !one.doubts.length ? choices() : sets(one),
@@ -118,11 +118,10 @@ export function create() {
   /** All labels: the first by their keys, each by a search. */
   function choices() {
     const known = labels();
-    const chip = (label, name) => key(name, null, () => choose(label), "chip", label);
-    const keyed = order.slice(0, MOST_DIGITS).map((label, k) => known.includes(label) && chip(label, String(k + 1)));
+    const keyed = [...keys].filter(([label]) => known.includes(label));
     return [
       h("p", { class: "muted", t: "audit.others" }),
-      h("div", { class: "chips" }, keyed),
+      h("div", { class: "chips" }, keyed.map(([label, name]) => labelButton(name, label, () => choose(label)))),
       picker({ labels: countedLabels(), onPick: (label) => label !== null && choose(label) }),
     ];
   }
@@ -139,30 +138,15 @@ export function create() {
 
   /** The labels of a document that has several: all of them are chosen anew, so that none is lost unseen. */
   function sets({ given }) {
-    let wanted = given;
-    const save = key("s", ["audit.save", {}], () => change(wanted), "");
-    const onPick = (names) => {
-      wanted = names;
-      save.disabled = !names.length;
-    };
+    const save = keyButton("s", h("span", { t: "audit.save" }), null, "");
     return [
       h("p", { class: "muted", t: "audit.several" }),
-      picker({ labels: countedLabels(), chosen: given, several: true, onPick }),
-      save,
+      setPicker(save, change, { labels: countedLabels(), chosen: given }),
     ];
   }
 
-  const undoing = () => key("u", ["audit.undo", {}], back, "quiet");
-
-  function key(name, text, act, kind, label) {
-    const inside = text ? h("span", { t: text }) : data(label);
-    return h(
-      "button",
-      { type: "button", class: kind, "aria-keyshortcuts": name, "data-key": name, on: { click: act } },
-      name && [h("kbd", {}, name), " "],
-      inside,
-    );
-  }
+  const undoing = () => keyButton("u", h("span", { t: "audit.undo" }), back);
+  const key = (name, phrase, label, act) => keyButton(name, h("span", { t: [phrase, { label }] }), act, "primary");
 
   const keep = alone(async () => {
     keepAll([...kept(), suspects[at].digest]);
@@ -195,7 +179,7 @@ export function create() {
   const element = view(
     "audit",
     locked,
-    h("div", { class: "row" }, begin),
+    inRow(begin),
     running,
     card,
     same(() => ({
@@ -208,6 +192,6 @@ export function create() {
     element,
     shown: lock,
     focus: () => card.querySelector("input")?.focus(),
-    key: (name) => card.querySelector(`button[data-key="${CSS.escape(name)}"]`)?.click(),
+    key: (name) => pressKey(card, name),
   };
 }

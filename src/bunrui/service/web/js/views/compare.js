@@ -2,7 +2,7 @@
 
 import { work } from "../api.js";
 import { noted, undo } from "../changes.js";
-import { data, drawing, h, replace, view } from "../dom.js";
+import { button, data, drawing, h, inRow, replace, tick, view } from "../dom.js";
 import { percent, t } from "../i18n.js";
 import { curlJob, file, literal, program, same } from "../same.js";
 import { answering, canWrite, events, state } from "../state.js";
@@ -74,8 +74,7 @@ export function create() {
       before: percent(calibration.ece_before),
       after: percent(calibration.ece_after),
     };
-    const button = (key, path, json) =>
-      h("button", { type: "button", class: "act", t: key, on: { click: () => act(path, json) } });
+    const way = (key, path, json) => button(key, () => act(path, json), "act");
     replace(
       present,
       h("p", { t: [model === "auto" ? "compare.auto" : "compare.now", { model: answering() }] }),
@@ -83,11 +82,9 @@ export function create() {
       isCalibrated && calibration.changed_since > 0 && h("p", { class: "muted", t: "compare.stale" }),
       canWrite() &&
         info.documents > 0 &&
-        h(
-          "div",
-          { class: "row" },
-          model === "auto" ? button("compare.choose", "/v1/choose") : button("compare.beauto", "/v1/set", { model: "auto" }),
-          button("compare.calibrate", "/v1/calibrate"),
+        inRow(
+          model === "auto" ? way("compare.choose", "/v1/choose") : way("compare.beauto", "/v1/set", { model: "auto" }),
+          way("compare.calibrate", "/v1/calibrate"),
         ),
     );
     draw();
@@ -101,7 +98,7 @@ export function create() {
     const noticed = await noted("set", done);
     stay(transactions);
     const key = done.transaction === null ? "compare.same" : "compare.changed";
-    const back = h("button", { type: "button", class: "act", t: "predict.undo", on: { click: () => takeBack(noticed) } });
+    const back = button("predict.undo", () => takeBack(noticed), "act");
     replace(change, h("p", { t: [key, { model: answering() }] }), done.transaction !== null && back);
     announce(t(key, { model: answering() }));
     (done.transaction === null ? present.querySelector("button") : back)?.focus();
@@ -127,12 +124,8 @@ export function create() {
     present,
     acting,
     change,
-    h("p", {}, trained, " ", h("label", { for: "trained", t: "compare.trained" })),
-    h(
-      "div",
-      { class: "row" },
-      h("button", { type: "button", class: "primary act", t: "compare.go", on: { click: start } }),
-    ),
+    tick("compare.trained", trained),
+    inRow(button("compare.go", start, "primary act")),
     running,
     found,
     same(() => ({

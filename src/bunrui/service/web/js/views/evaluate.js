@@ -1,14 +1,14 @@
 // Evaluate: each document left out and predicted, or those of a file; and accuracy as documents come in.
 
 import { address, work } from "../api.js";
-import { drawing, h, replace, show, view } from "../dom.js";
+import { button, drawing, h, inRow, replace, show, view } from "../dom.js";
 import { percent, t } from "../i18n.js";
 import { calibration, results } from "../results.js";
 import { curlJob, file, program, same } from "../same.js";
 import { visible } from "../show.js";
 import { canWrite, events, hasSets, thresholds } from "../state.js";
 import { aged, announce, guarded, lasting, oneAtATime, withProgress } from "../tell.js";
-import { upload } from "../upload.js";
+import { beginning, upload } from "../upload.js";
 
 /** Leave each document out; who has the token sees the mistakes, too. */
 const own = () => (canWrite() ? ["/v1/mistakes", { json: {} }] : ["/v1/evaluate", { json: { html: true } }]);
@@ -19,9 +19,7 @@ export function create() {
   const running = h("div");
   const found = h("div", { class: "found" });
   const learning = h("div");
-  const alone = oneAtATime((isBusy) => {
-    files.about.disabled = isBusy;
-  });
+  const alone = oneAtATime((isBusy) => files.lock(isBusy));
 
   const last = lasting("evaluate", running, draw);
   const curve = lasting("curve", learning, drawCurve);
@@ -45,7 +43,7 @@ export function create() {
       name && h("h3", { t: ["evaluate.tested", { name }] }),
       result.unknown?.length > 0 &&
         h("p", { class: "warning", t: ["evaluate.unknown", { labels: result.unknown.map(visible).join(", ") }] }),
-      canReport && h("button", { type: "button", t: "evaluate.report", on: { click: report } }),
+      canReport && button("evaluate.report", report),
       results(result),
       result.sets && sets(result.sets),
       h("div", { class: "grid" }, calibration(result), growing),
@@ -78,12 +76,7 @@ export function create() {
     labelled: true,
     alone,
     begin() {},
-    footer(seen, skips) {
-      const go = h("button", { type: "button", class: "primary", t: ["evaluate.test", { n: seen.documents }] });
-      go.disabled = !seen.documents || !seen.n_labels || (seen.skipped > 0 && !skips);
-      go.addEventListener("click", () => test(skips));
-      return h("div", { class: "row" }, go);
-    },
+    footer: (seen, skips) => beginning("evaluate.test", seen, skips, test),
   });
 
   const test = alone(async (skip_bad) => {
@@ -110,19 +103,18 @@ export function create() {
     announce(t("evaluate.curve.done"));
   }
 
-  const button = (key, listener, kind) => h("button", { type: "button", class: kind, t: key, on: { click: listener } });
   const growing = h(
     "section",
     {},
     h("h3", { t: "evaluate.curve" }),
-    h("div", { class: "row" }, button("evaluate.grow", grow)),
+    inRow(button("evaluate.grow", grow)),
     learning,
   );
   replace(found, growing);
   const testing = h("details", {}, h("summary", { t: "evaluate.file" }), files.drop, files.about);
   const element = view(
     "evaluate",
-    h("div", { class: "row" }, button("evaluate.go", start, "primary")),
+    inRow(button("evaluate.go", start, "primary")),
     testing,
     running,
     found,

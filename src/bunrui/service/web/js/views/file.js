@@ -2,12 +2,12 @@
 
 import { Problem, address, get, post, work } from "../api.js";
 import { correct, undo } from "../changes.js";
-import { data, drawing, h, replace, view } from "../dom.js";
+import { button, data, drawing, field, h, inRow, replace, show, view } from "../dom.js";
 import { number, percent, t } from "../i18n.js";
-import { picker } from "../picker.js";
+import { picker, setPicker } from "../picker.js";
 import { visible } from "../show.js";
-import { canWrite, countedLabels, events, state } from "../state.js";
-import { announce, guarded, oneAtATime, withProgress } from "../tell.js";
+import { canWrite, countedLabels, events, hand, refresh, state } from "../state.js";
+import { announce, guarded, oneAtATime, why, withProgress } from "../tell.js";
 import { upload } from "../upload.js";
 import { LONGEST_EXPLAINED } from "./predict.js";
 
@@ -30,7 +30,7 @@ export function create() {
   const summary = h("div", { role: "status" });
   const downloads = h("p", { class: "row" });
   const labels = h("span", { class: "field" });
-  const search = h("input", { type: "search", id: "file-find", hint: "file.find", autocomplete: "off" });
+  const search = h("input", { type: "search", id: "file-find", hint: "file.find", maxlength: 1000, autocomplete: "off" });
   const order = h(
     "select",
     { id: "file-order" },
@@ -41,10 +41,8 @@ export function create() {
 
   const alone = oneAtATime((isBusy) => {
     for (const part of [files.about, rows]) part.toggleAttribute("aria-busy", isBusy);
-    files.about.disabled = isBusy;
-    for (const control of [files.drop, found].flatMap((part) => [...part.querySelectorAll("button")])) {
-      control.disabled = isBusy || "off" in control.dataset;
-    }
+    files.lock(isBusy);
+    for (const control of found.querySelectorAll("button")) control.disabled = isBusy || "off" in control.dataset;
   });
 
   const files = upload({
@@ -53,16 +51,21 @@ export function create() {
     alone,
     begin() {
       found.hidden = true;
+      return refresh(); // somebody else may have taught it meanwhile
     },
-    footer() {
-      const go = h("button", { type: "button", class: "primary", t: "file.go", on: { click: () => predict(false) } });
-      return h("div", { class: "row" }, go);
-    },
+    footer: () => [go, untaught],
   });
+  const go = inRow(button("file.go", () => predict(false), "primary"));
+  const untaught = h(
+    "div",
+    {},
+    h("p", { t: "file.unlearned" }),
+    inRow(button("teach.these", () => teach(files.options(), false, files.names()[0]), "primary")),
+  );
 
   const heads = new Map(); // by the orders that they stand for: { order: [head, aria-sort] }
   function heading(key, ...orders) {
-    const press = h("button", { type: "button", class: "quiet", t: key, on: { click: () => sort(orders) } });
+    const press = button(key, () => sort(orders), "quiet");
     const head = h("th", { scope: "col" }, orders.length ? press : h("span", { t: key }));
     orders.forEach((name, place) => heads.set(name, [head, place ? "descending" : "ascending"]));
     return head;
@@ -70,13 +73,7 @@ export function create() {
   found.append(
     summary,
     downloads,
-    h(
-      "div",
-      { class: "row" },
-      h("span", { class: "field" }, h("label", { for: "file-order", t: "file.order" }), order),
-      labels,
-      h("span", { class: "field" }, h("label", { for: "file-find", t: "file.search" }), search),
-    ),
+    inRow(field("file.order", order), labels, field("file.search", search)),
     h(
       "div",
       { class: "scroll", tabindex: 0, role: "region", label: "file.table" },
@@ -98,13 +95,7 @@ export function create() {
 
   // --- predicting
 
-  /** How the service reads the file. */
-  function reading() {
-    const { file, text, header, encoding } = files.options();
-    return { file, text, header, encoding };
-  }
-
-  const predict = alone(async (skip_bad, read = reading(), name = files.names()[0]) => {
+  const predict = alone(async (skip_bad, read = files.options(), name = files.names()[0]) => {
     const path = address("/v1/predictions", { ...read, skip_bad });
     let id = null;
     const follow = ({ progress, signal }) =>
@@ -117,7 +108,7 @@ export function create() {
     sessionStorage.setItem(KEPT, JSON.stringify(job));
     await begin();
     announce(t("file.done", { n: result.documents - result.blank }));
-    summary.scrollIntoView({ block: "nearest" });
+    summary.scrollIntoView();
   });
 
   /** Show the table from its beginning. */
@@ -145,25 +136,23 @@ export function create() {
   });
 
   /** Teach with the documents of the file, in the view for that. */
-  function teach() {
-    location.hash = "#/teach";
-    const detail = { ...job.read, skip_bad: job.skip_bad };
-    events.dispatchEvent(new CustomEvent("teach-these", { detail }));
+  function teach(read, skip_bad, name) {
+    hand("teach", "teach-these", { read, skip_bad, name });
   }
 
   function drawAround() {
-    const { documents, blank, skipped, problems } = job.result;
+    const { documents, blank, skipped, problems, causes } = job.result;
     replace(
       summary,
-      !files.names().length && h("h3", {}, data(job.name)),
+      job.name !== files.names()[0] && h("h3", {}, data(job.name)),
       h("p", { t: ["file.done", { n: documents - blank }] }),
       blank > 0 && h("p", { class: "muted", t: ["file.blank", { n: blank }] }),
       skipped > 0 && h("p", { class: "warning", t: ["train.skipped", { n: skipped }] }),
-      skipped > 0 && h("p", { class: "muted" }, data(problems[0])),
+      skipped > 0 && h("p", { class: "muted" }, why(problems[0], causes[0])),
       changes.size > 0 &&
         h("p", { class: "row" },
           h("span", { t: ["file.corrected", { n: changes.size }] }),
-          h("button", { type: "button", t: "file.again", on: { click: () => predict(job.skip_bad, job.read, job.name) } }),
+          button("file.again", () => predict(job.skip_bad, job.read, job.name)),
         ),
     );
     replace(
@@ -172,7 +161,7 @@ export function create() {
       FORMATS.map((format) =>
         h("a", { class: "button", download: "", href: address(`/v1/downloads/${job.id}`, { format }) }, format),
       ),
-      canWrite() && h("button", { type: "button", t: "teach.these", on: { click: teach } }),
+      canWrite() && button("teach.these", () => teach(job.read, job.skip_bad, job.name)),
     );
     const pick = picker({
       labels: Object.entries(job.result.labels),
@@ -204,8 +193,7 @@ export function create() {
     replace(rows, page.rows.map(line));
     const last = asked.offset + page.rows.length;
     const step = (key, offset, isThere) => {
-      const off = isThere ? {} : { disabled: true, "data-off": true };
-      return h("button", { type: "button", t: key, ...off, on: { click: () => ask({ offset }) } });
+      return button(key, () => ask({ offset }), null, isThere ? {} : { disabled: true, "data-off": true });
     };
     replace(
       place,
@@ -216,7 +204,7 @@ export function create() {
   }
 
   function line(one) {
-    const button = h(
+    const opener = h(
       "button",
       { type: "button", class: "quiet open", "aria-expanded": "false", on: { click: () => open(one, row) } },
       data(one.text.trim() || "–"),
@@ -225,7 +213,7 @@ export function create() {
       "tr",
       { class: one.corrected && "corrected" },
       h("td", { class: "number" }, number(one.line ?? one.row + 1)),
-      h("td", { class: "is-text" }, button),
+      h("td", { class: "is-text" }, opener),
       h("td", {}, one.labels.length ? one.labels.map((label) => data(label, { class: "tag" })) : h("span", { t: "file.none" })),
       h("td", { class: "number" }, one.corrected ? h("span", { t: "file.given" }) : one.probabilities.map(percent).join(" ")),
     );
@@ -237,7 +225,7 @@ export function create() {
   const open = alone(async (one, row) => {
     const wasOpen = opened?.row === one.row;
     close();
-    if (!wasOpen) await show(one, row);
+    if (!wasOpen) await openRow(one, row);
   });
 
   function close() {
@@ -246,11 +234,11 @@ export function create() {
     opened = null;
   }
 
-  async function show(one, row) {
+  async function openRow(one, row) {
     const { rows: [whole] } = await get(address(`/v1/predictions/${job.id}`, { row: one.row }));
     const isShort = whole.text.trim() && whole.text.length <= LONGEST_EXPLAINED;
     const label = one.labels.find((name) => name in state.info.labels) ?? null;
-    const why = isShort ? await post("/v1/explain", { text: whole.text, label, html: true }) : null;
+    const explained = isShort ? await post("/v1/explain", { text: whole.text, label, html: true }) : null;
     const detail = h(
       "tr",
       { class: "detail" },
@@ -258,7 +246,7 @@ export function create() {
         "td",
         { colspan: 4 },
         h("div", { class: "split" },
-          h("div", { class: "why" }, why ? drawing(why.html) : data(whole.text.slice(0, 2000))),
+          h("div", { class: "why" }, explained ? drawing(explained.html) : data(whole.text.slice(0, 2000))),
           h("div", { class: "side" }, fixing(whole, row)),
         ),
       ),
@@ -270,21 +258,14 @@ export function create() {
 
   function fixing(whole, row) {
     if (!canWrite()) return h("p", { class: "muted", t: "predict.readonly" });
-    const { several } = job.result;
-    let chosen = several ? whole.labels : null;
-    const pick = picker({
-      labels: countedLabels(),
-      chosen: several ? whole.labels : [],
-      several,
-      key: "predict.fix",
-      onPick: (label) => (several ? (chosen = label) : label !== null && fix(whole, row, [label])),
-    });
+    const learn = (given) => fix(whole, row, given);
+    const options = { labels: countedLabels(), key: "predict.fix" };
     return [
       h("h3", { t: "predict.fix" }),
-      pick,
-      several && h("button", { type: "button", t: "file.learn", on: { click: () => fix(whole, row, chosen) } }),
-      changes.has(whole.row) &&
-        h("p", {}, h("button", { type: "button", t: "predict.undo", on: { click: () => takeBack(whole, row) } })),
+      job.result.several
+        ? setPicker(button("file.learn"), learn, { ...options, chosen: whole.labels })
+        : picker({ ...options, onPick: (label) => label !== null && learn([label]) }),
+      changes.has(whole.row) && h("p", {}, button("predict.undo", () => takeBack(whole, row))),
     ];
   }
 
@@ -313,10 +294,19 @@ export function create() {
     close();
     row.replaceWith(fresh);
     drawAround();
-    await show(one, fresh);
+    await openRow(one, fresh);
     opened.detail.querySelector("button, input")?.focus();
   }
 
+  /** What has learned nothing can predict nothing: who may teach it is led there. */
+  function lock() {
+    const isUntaught = canWrite() && !state.info.documents;
+    show(go, !isUntaught);
+    show(untaught, isUntaught);
+  }
+  events.addEventListener("info", lock);
+  events.addEventListener("predict-these", ({ detail: { read, skip_bad, name } }) => predict(skip_bad, read, name));
+  lock();
   order.addEventListener("change", () => ask({ order: order.value }));
   search.addEventListener("input", () => {
     clearTimeout(timer);

@@ -1,7 +1,7 @@
 // History: what was done, by whom and when, the documents behind it, and the way back.
 
 import { Problem, address, author, get, post } from "../api.js";
-import { data, h, replace, show, view } from "../dom.js";
+import { button, data, h, inRow, replace, show, view } from "../dom.js";
 import { browser, item } from "../documents.js";
 import { t, when } from "../i18n.js";
 import { curl, file, labelLiteral, literal, program, same } from "../same.js";
@@ -25,7 +25,7 @@ export function create() {
   name.addEventListener("change", () => author.set(name.value.trim()));
   const outcome = h("div", { class: "outcome", role: "status" });
   const list = h("ol", { class: "changes" });
-  const more = h("button", { type: "button", t: "history.older", hidden: true, on: { click: () => readOlder() } });
+  const more = button("history.older", () => readOlder(), null, { hidden: true });
   const found = browser();
   const locked = h("p", { class: "muted", t: "history.readonly" });
   const signing = h("p", { class: "field" }, h("label", { for: "author", t: "history.name" }), name);
@@ -89,8 +89,7 @@ export function create() {
     const after = standing.filter(({ number }) => number > change.number);
     const isLast = change === standing[0];
     const behind = h("div", { class: "behind" });
-    const press = (key, act, kind = "quiet") =>
-      canWrite() && h("button", { type: "button", class: kind, t: key, on: { click: act } });
+    const press = (key, act, kind = "quiet") => canWrite() && button(key, act, kind);
     const opening = press("history.show", () => openBehind(change, behind, opening));
     const asking = h("div", { role: "alert" });
     return h(
@@ -151,15 +150,15 @@ export function create() {
 
   // --- the documents behind one
 
-  const openBehind = guarded(async (change, place, button, begin = null) => {
+  const openBehind = guarded(async (change, place, opening, begin = null) => {
     const isOpen = begin === null && place.firstChild !== null;
-    button.setAttribute("aria-expanded", String(!isOpen));
+    opening.setAttribute("aria-expanded", String(!isOpen));
     if (isOpen) return replace(place);
     const page = await get(address("/v1/documents", { change: change.number, begin, limit: 20 }));
     const listed = place.querySelector("ul") ?? h("ul", { class: "documents" });
     listed.append(...page.documents.map((one) => item(one, { change })));
-    const further = h("button", { type: "button", t: "history.more", on: { click: () => goOn(page.next) } });
-    const goOn = (next) => openBehind(change, place, button, next);
+    const further = button("history.more", () => goOn(page.next));
+    const goOn = (next) => openBehind(change, place, opening, next);
     replace(
       place,
       listed.firstChild || page.next !== null ? listed : h("p", { class: "muted", t: "history.joined" }),
@@ -183,12 +182,7 @@ export function create() {
       replace(place);
       place.parentElement.querySelector(".back")?.focus();
     };
-    const sure = h("button", {
-      type: "button",
-      class: "primary",
-      t: "history.sure",
-      on: { click: () => takeBack(after[0].number, change.number) },
-    });
+    const sure = button("history.sure", () => takeBack(after[0].number, change.number), "primary");
     replace(
       place,
       h(
@@ -203,12 +197,7 @@ export function create() {
         ),
         others.length > 0 &&
           h("p", { class: "warning", t: ["history.others", { names: others.map(visible).join(", ") }] }),
-        h(
-          "div",
-          { class: "row" },
-          sure,
-          h("button", { type: "button", t: "history.cancel", on: { click: cancel } }),
-        ),
+        inRow(sure, button("history.cancel", cancel)),
       ),
     );
     sure.focus();

@@ -3,10 +3,10 @@
 import { Problem, address, get, post } from "../api.js";
 import { bars } from "../bars.js";
 import { correct, relabel, undo } from "../changes.js";
-import { data, drawing, h, replace, show, view } from "../dom.js";
+import { button, data, drawing, field, h, inRow, replace, show, tick, view } from "../dom.js";
 import { fileButton, takesDrops, textOf } from "../files.js";
 import { bind, percent, t } from "../i18n.js";
-import { picker } from "../picker.js";
+import { picker, setPicker } from "../picker.js";
 import { copying, curl, file, literal, program, quoted, same } from "../same.js";
 import { visible } from "../show.js";
 import { answering, canWrite, countedLabels, events, hasSets, labels, state, thresholds } from "../state.js";
@@ -66,13 +66,11 @@ export function create() {
   const element = view(
     "predict",
     drop,
-    h(
-      "div",
-      { class: "row" },
-      h("button", { type: "button", class: "primary", t: "predict.go", on: { click: () => run() } }),
+    inRow(
+      button("predict.go", () => run(), "primary"),
       fileButton("predict.file", (file) => take(file)),
-      h("button", { type: "button", class: "quiet", t: "predict.clear", on: { click: () => open("") } }),
-      h("span", { class: "field" }, h("label", { for: "other-model", t: "predict.beside" }), other),
+      button("predict.clear", () => open(""), "quiet"),
+      field("predict.beside", other),
     ),
     examples,
     result,
@@ -206,7 +204,7 @@ export function create() {
   /** Where the line is drawn between labels that fit and those that do not. */
   function cutting() {
     if (!thresholds.get()) return h("p", { class: "muted", t: "predict.zero" });
-    return h("p", {}, best, " ", h("label", { for: "best-thresholds", t: "predict.best" }));
+    return tick("predict.best", best);
   }
 
   function reasons(answer) {
@@ -246,7 +244,7 @@ export function create() {
       fixing,
       h("h3", { t: "predict.fix" }),
       several.checked ? fixSet() : fixOne(),
-      h("p", {}, several, " ", h("label", { for: "several", t: "predict.several" })),
+      tick("predict.several", several),
     );
   }
 
@@ -267,14 +265,8 @@ export function create() {
   }
 
   function fixSet() {
-    let wanted = found.set?.labels ?? [found.label];
-    const save = h("button", { type: "button", t: "predict.save", on: { click: () => fix(wanted) } });
-    const onPick = (names) => {
-      wanted = names;
-      save.disabled = !names.length;
-    };
-    onPick(wanted);
-    return [picker({ labels: counted(), chosen: wanted, several: true, onPick }), save];
+    const chosen = found.set?.labels ?? [found.label];
+    return setPicker(button("predict.save"), fix, { labels: counted(), chosen });
   }
 
   const fix = alone(async (given) => {
@@ -306,7 +298,7 @@ export function create() {
     replace(
       change,
       lines.map((line) => h("p", { t: line })),
-      isUndoable && h("button", { type: "button", t: "predict.undo", on: { click: () => takeBack(done) } }),
+      isUndoable && button("predict.undo", () => takeBack(done)),
     );
     announce(lines.map((line) => t(...line)).join(" "));
   }

@@ -1,19 +1,20 @@
 // Teach: documents without labels, one after the other, a key for each label, and how good the classifier is by now.
 
 import { address, ask, get, post, work } from "../api.js";
-import { data, drawing, h, replace, show, view } from "../dom.js";
+import { button, drawing, h, inRow, replace, show, tick, view } from "../dom.js";
 import { percent, t } from "../i18n.js";
+import { keyButton, keysOf, labelButton, pressKey } from "../keys.js";
 import { picker } from "../picker.js";
 import { curlJob, file, program, same } from "../same.js";
 import { visible } from "../show.js";
-import { canWrite, events, hasSets, refresh, state } from "../state.js";
+import { canWrite, events, hand, hasSets, refresh, state } from "../state.js";
 import { announce, guarded, oneAtATime, withProgress } from "../tell.js";
 import { upload } from "../upload.js";
 
 const CLIENT = "bunrui.teacher";
 const WISH = "bunrui.wish";
+const TAKEN = "bunrui.taught"; // the file that this tab teaches with: { read, skip_bad, name }
 const WISHES = [0.7, 0.8, 0.85, 0.9, 0.95, 0.98];
-const DIGITS = "1234567890";
 const AHEAD = 3; // questions that wait here, so that a key is answered at once
 const MOST_ASKED = 10;
 const PATIENCE = 700; // milliseconds without a key, before the accuracy is measured again
@@ -22,19 +23,6 @@ const PATIENCE = 700; // milliseconds without a key, before the accuracy is meas
 function client() {
   if (!sessionStorage.getItem(CLIENT)) sessionStorage.setItem(CLIENT, crypto.randomUUID());
   return sessionStorage.getItem(CLIENT);
-}
-
-/**
- * A key for each label, as far as there are keys; cli/teach.py does the same.  A digit is the key of the label of that
- * name.  Other labels keep the key that they had before.
- */
-function keysOf(labels, before) {
-  const named = new Set(labels.map(String).filter((name) => [...DIGITS].includes(name))); // a label may be a number
-  const kept = new Map([...before].filter(([, key]) => !named.has(key)));
-  for (const label of labels) if (named.has(String(label))) kept.set(label, String(label));
-  const taken = new Set(kept.values());
-  const free = [...DIGITS].filter((key) => !taken.has(key));
-  return new Map(labels.map((label) => [label, kept.get(label) ?? free.shift()]).filter(([, key]) => key));
 }
 
 export function create() {
@@ -52,15 +40,18 @@ export function create() {
   const sent = new Set(); // digests that need no answer, whatever the service still says
 
   const locked = h("p", { class: "muted", t: "teach.readonly" });
-  const names = h("input", { type: "text", id: "teach-labels", hint: "teach.labels.hint", autocomplete: "off" });
+  const names = h("input", {
+    type: "text",
+    id: "teach-labels",
+    hint: "teach.labels.hint",
+    autocomplete: "off",
+    maxlength: 1500, // the service takes 3,000 characters of JSON, in which short names are twice as long
+  });
   names.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.isComposing) files.about.querySelector("button.primary")?.click();
   });
   const running = h("div");
-  const alone = oneAtATime((isBusy) => {
-    files.about.disabled = isBusy;
-    for (const button of files.drop.querySelectorAll("button")) button.disabled = isBusy;
-  });
+  const alone = oneAtATime((isBusy) => files.lock(isBusy));
   const files = upload({
     prefix: "teach-",
     labelled: false,
@@ -68,16 +59,7 @@ export function create() {
     begin() {},
     footer: (_, skip_bad) => [
       h("p", { class: "field wide" }, h("label", { for: "teach-labels", t: "teach.labels" }), names),
-      h(
-        "div",
-        { class: "row" },
-        h("button", {
-          type: "button",
-          class: "primary",
-          t: "teach.go",
-          on: { click: () => take({ ...files.options(), skip_bad }) },
-        }),
-      ),
+      inRow(button("teach.go", () => take({ read: files.options(), skip_bad, name: files.names()[0] }), "primary")),
     ],
   });
   const beginning = h("div", {}, files.drop, files.about, running);
@@ -85,6 +67,7 @@ export function create() {
   // From the search back to the keys: leaving the field closes its list.
   card.addEventListener("keydown", ({ key }) => key === "Escape" && card.focus(), { capture: true });
   const several = h("input", { type: "checkbox", id: "teach-several" });
+  const whole = h("p");
   const wish = h(
     "select",
     { id: "teach-wish" },
@@ -104,10 +87,11 @@ export function create() {
       { label: "teach.progress" },
       measured,
       h("p", { class: "field" }, h("label", { for: "teach-wish", t: "teach.wish" }), wish),
-      h("p", {}, several, " ", h("label", { for: "teach-several", t: "teach.several" })),
-      h("p", {}, pool, " ", h("label", { for: "teach-pool", t: "teach.pool" })),
+      tick("teach.several", several),
+      tick("teach.pool", pool),
       help,
-      h("button", { type: "button", class: "quiet", t: "teach.others", on: { click: () => others() } }),
+      whole,
+      button("teach.others", () => others(), "quiet"),
     ),
   );
   const alike = same(() => ({
@@ -124,11 +108,13 @@ export function create() {
 
   // --- which documents
 
-  const take = alone(async (options) => {
+  const take = alone(async ({ read, skip_bad, name }) => {
     const labels = JSON.stringify([...new Set(names.value.split(/[,、，]/).map((one) => one.trim()))].filter(Boolean));
-    await withProgress(running, (more) => work(address("/v1/teach", { ...options, labels }), more)).catch((error) => {
-      throw files.offer(error, () => take({ ...options, skip_bad: true }));
+    const path = address("/v1/teach", { ...read, skip_bad, labels });
+    await withProgress(running, (more) => work(path, more)).catch((error) => {
+      throw files.offer(error, () => take({ read, skip_bad: true, name }));
     });
+    sessionStorage.setItem(TAKEN, JSON.stringify({ read, skip_bad, name }));
     files.forget();
     order = [];
     await open();
@@ -140,13 +126,22 @@ export function create() {
     await open();
   });
 
+  /** Have all rows of the file labelled, in the view for that. */
+  const predictAll = guarded(async (taken) => {
+    await sending;
+    hand("file", "predict-these", taken);
+  });
+
   // --- questions
 
   const open = guarded(async () => {
     if (!canWrite()) return;
     known = await get("/v1/teach");
     const isNew = !order.length || !known.labels.some((label) => order.includes(label));
-    if (isNew) keys = new Map();
+    if (isNew) {
+      keys = new Map();
+      several.checked = hasSets();
+    }
     order = isNew ? [...known.labels] : [...order, ...known.labels.filter((label) => !order.includes(label))];
     ready = [];
     current = null;
@@ -189,12 +184,20 @@ export function create() {
 
   const left = () => Math.max(known.documents - known.answers - known.skipped, 0);
 
-  function draw() {
+  function drawPlace() {
     replace(
       place,
       h("span", { t: ["teach.place", { answers: known.answers, left: left() }] }),
+      known.copies > 0 && [" · ", h("span", { t: ["teach.copies", { n: known.copies }] })],
       known.blank > 0 && [" · ", h("span", { t: ["file.blank", { n: known.blank }] })],
     );
+    const taken = JSON.parse(sessionStorage.getItem(TAKEN) ?? "null");
+    const name = visible(known.name);
+    replace(whole, taken?.name === known.name && button(["teach.whole", { name }], () => predictAll(taken)));
+  }
+
+  function draw() {
+    drawPlace();
     const hadFocus = card.contains(document.activeElement);
     if (current === null) {
       const isOver = left() === 0 && waiting === 0;
@@ -202,8 +205,8 @@ export function create() {
         card,
         h("p", { t: isOver ? "teach.end" : "teach.waiting" }),
         known.skipped > 0 &&
-          h("button", { type: "button", t: ["teach.again", { n: known.skipped }], on: { click: again } }),
-        done.length > 0 && key("u", ["audit.undo", {}], back, "quiet"),
+          button(["teach.again", { n: known.skipped }], again),
+        done.length > 0 && keyButton("u", h("span", { t: "audit.undo" }), back),
       );
       if (isOver) announce(t("teach.end"));
       return;
@@ -221,6 +224,7 @@ export function create() {
         "div",
         { class: "chips", role: "group", label: "picker.labels" },
         [...keys].map(([label, name]) => chip(label, name, label === guess)),
+        guess !== null && !keys.has(guess) && chip(guess, "y", true),
       ),
       picker({
         labels: order.map((label) => [label, state.info.labels[label] ?? 0]),
@@ -232,9 +236,9 @@ export function create() {
       h(
         "div",
         { class: "row decide" },
-        several.checked && key("Enter", ["teach.learn", {}], () => chosen.length && answer(chosen), "primary"),
-        key("s", ["teach.skip", {}], () => answer(null), "quiet"),
-        done.length > 0 && key("u", ["audit.undo", {}], back, "quiet"),
+        several.checked && keyButton("Enter", h("span", { t: "teach.learn" }), () => chosen.length && answer(chosen), "primary"),
+        keyButton("s", h("span", { t: "teach.skip" }), () => answer(null)),
+        done.length > 0 && keyButton("u", h("span", { t: "audit.undo" }), back),
       ),
     );
     mark();
@@ -249,7 +253,7 @@ export function create() {
       chosen = chosen.includes(label) ? chosen.filter((one) => one !== label) : [...chosen, label];
       draw();
     };
-    const one = key(name, null, press, `chip${isGuess ? " guess" : ""}`, label);
+    const one = labelButton(name, label, press, isGuess ? "chip guess" : "chip");
     one.dataset.label = label;
     return one;
   }
@@ -260,16 +264,6 @@ export function create() {
       one.setAttribute("role", "checkbox");
       one.setAttribute("aria-checked", String(chosen.includes(one.dataset.label)));
     }
-  }
-
-  function key(name, text, act, kind, label) {
-    return h(
-      "button",
-      { type: "button", class: kind, "aria-keyshortcuts": name, "data-key": name, on: { click: act } },
-      h("kbd", {}, name),
-      " ",
-      text ? h("span", { t: text }) : data(label),
-    );
   }
 
   /** Answer the current question, or skip it with null.  The next one is shown while this one goes to the file. */
@@ -308,6 +302,7 @@ export function create() {
       else known.skipped--;
       ready.unshift(question);
       if (current === null) next();
+      else drawPlace();
       guarded(() => Promise.reject(error))();
     }
   };
@@ -437,7 +432,7 @@ export function create() {
     key: (name) => {
       if (name === "n") return focus(), true;
       if (name === "," && !session.hidden) several.click();
-      else card.querySelector(`button[data-key="${CSS.escape(name)}"]`)?.click();
+      else pressKey(card, name);
       return false;
     },
   };

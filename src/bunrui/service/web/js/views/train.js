@@ -3,13 +3,13 @@
 import { Problem, address, work } from "../api.js";
 import { bars } from "../bars.js";
 import { noted, undo } from "../changes.js";
-import { h, replace, view } from "../dom.js";
+import { button, h, replace, view } from "../dom.js";
 import { number, percent, t } from "../i18n.js";
 import { calibration, results } from "../results.js";
 import { curlJob, file, literal, program, quoted, same } from "../same.js";
 import { canWrite, events, state } from "../state.js";
 import { announce, guarded, oneAtATime, withProgress } from "../tell.js";
-import { upload } from "../upload.js";
+import { beginning, upload } from "../upload.js";
 import { evaluate } from "./evaluate.js";
 
 const MOST_LABELS = 15;
@@ -21,10 +21,8 @@ export function create() {
   const locked = h("p", { class: "muted", t: "train.readonly" });
 
   const alone = oneAtATime((isBusy) => {
-    files.about.disabled = isBusy;
-    for (const button of [...files.drop.querySelectorAll("button"), ...outcome.querySelectorAll("button")]) {
-      button.disabled = isBusy;
-    }
+    files.lock(isBusy);
+    for (const one of outcome.querySelectorAll("button")) one.disabled = isBusy;
   });
 
   const files = upload({
@@ -37,16 +35,13 @@ export function create() {
     footer(seen, skips) {
       const entries = Object.entries(seen.labels).sort(([, a], [, b]) => b - a);
       const most = Math.max(...Object.values(seen.labels), 1);
-      const learn = h("button", { type: "button", class: "primary", t: ["train.go", { n: seen.documents }] });
-      learn.disabled = !seen.documents || !seen.n_labels || (seen.skipped > 0 && !skips);
-      learn.addEventListener("click", () => start(skips));
       announce(t("train.inspected", { n: seen.documents, labels: seen.n_labels }));
       return [
         h("h3", { t: ["train.labels", { n: seen.n_labels }] }),
         bars(entries.slice(0, MOST_LABELS), { most, write: number, label: "train.counts" }),
         seen.n_labels > MOST_LABELS &&
           h("p", { class: "muted", t: ["predict.more", { n: seen.n_labels - MOST_LABELS }] }),
-        h("div", { class: "row" }, learn),
+        beginning("train.go", seen, skips, start),
       ];
     },
   });
@@ -94,7 +89,7 @@ export function create() {
       h("p", { t: [key, words] }),
       change.duplicates > 0 && h("p", { class: "warning", t: ["train.duplicates", { n: change.duplicates }] }),
       change.transaction !== null &&
-        h("button", { type: "button", t: "predict.undo", on: { click: () => takeBack(change) } }),
+        button("predict.undo", () => takeBack(change)),
     );
     announce(t(key, words));
   }

@@ -1,7 +1,7 @@
 // Words: what a word says about each label, and the words that say most.
 
 import { address, get } from "../api.js";
-import { data, h, replace, svg, view } from "../dom.js";
+import { data, h, replace, svg, table, view } from "../dom.js";
 import { number, t } from "../i18n.js";
 import { picker } from "../picker.js";
 import { curl, file, labelLiteral, literal, program, quoted, same } from "../same.js";
@@ -41,12 +41,12 @@ export function create() {
     const sorted = names.sort((a, b) => timesIn(found.counts, b) - timesIn(found.counts, a));
     const weighed = sorted.slice(0, MOST_LABELS);
     const weights = await Promise.all(weighed.map((label) => weigh(word, label)));
-    const place = h("div", {}, table(found, weighed, weights));
+    const place = h("div", {}, weighing(found, weighed, weights));
     const add = guarded(async (label) => {
       if (label === null || weighed.includes(label)) return;
       weights.push(await weigh(word, label));
       weighed.push(label);
-      replace(place, table(found, weighed, weights));
+      replace(place, weighing(found, weighed, weights));
     });
     const others = sorted.slice(MOST_LABELS).map((label) => [label, timesIn(found.counts, label)]);
     replace(
@@ -61,43 +61,26 @@ export function create() {
 
   const weigh = async (word, label) => (await get(address("/v1/words", { word, label }))).words[0]?.weight ?? 0;
 
-  function table(found, names, weights) {
+  function weighing(found, names, weights) {
     const write = signed(weights);
     const largest = Math.max(...weights.map(Math.abs));
     const rows = names.map((name, k) => [name, timesIn(found.counts, name), weights[k]]).sort((a, b) => b[2] - a[2]);
-    return h(
-      "table",
+    const head = (key, kind) => h("th", { scope: "col", class: kind, t: key });
+    return table(
       { class: "contributions wide" },
+      [head("words.label"), head("words.count", "number"), head("words.weight", "number"), h("td")],
+      rows.map(([name, count, weight]) => {
+        const size = largest ? (50 * Math.abs(weight)) / largest : 0;
+        const [x, fill] = weight < 0 ? [50 - size, "var(--against)"] : [50, "var(--for)"];
+        const bar = svg("rect", { x, width: size, height: 8, fill });
+        return [
+          h("th", { scope: "row" }, data(name)),
+          h("td", { class: "number" }, number(count)),
+          h("td", { class: "number" }, write(weight)),
+          h("td", {}, svg("svg", { viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" }, bar)),
+        ];
+      }),
       h("caption", {}, data(shown(found.word), { class: "feature" })),
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          h("th", { scope: "col", t: "words.label" }),
-          h("th", { scope: "col", class: "number", t: "words.count" }),
-          h("th", { scope: "col", class: "number", t: "words.weight" }),
-          h("td"),
-        ),
-      ),
-      h(
-        "tbody",
-        {},
-        rows.map(([name, count, weight]) => {
-          const size = largest ? (50 * Math.abs(weight)) / largest : 0;
-          const [x, fill] = weight < 0 ? [50 - size, "var(--against)"] : [50, "var(--for)"];
-          const bar = svg("rect", { x, width: size, height: 8, fill });
-          return h(
-            "tr",
-            {},
-            h("th", { scope: "row" }, data(name)),
-            h("td", { class: "number" }, number(count)),
-            h("td", { class: "number" }, write(weight)),
-            h("td", {}, svg("svg", { viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" }, bar)),
-          );
-        }),
-      ),
     );
   }
 

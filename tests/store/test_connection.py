@@ -5,6 +5,7 @@ The processes here are real, and so are their deaths.
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import signal
@@ -22,6 +23,7 @@ import pytest
 
 import bunrui
 from bunrui.errors import MovedError, StoreError
+from bunrui.store import connection
 from tests.store.test_formats import FORMATS
 from tests.support.waiting import PATIENCE
 
@@ -424,3 +426,44 @@ def test_many_threads_open_and_close(path: Path) -> None:
             assert len(set(pool.map(use, range(300)))) == 1
     finally:
         sys.setswitchinterval(before)
+
+
+# --- file systems of other machines
+
+TABLE = """22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+30 22 0:26 / /home rw - nfs host:/home rw
+31 30 8:2 / /home/local rw - xfs /dev/sdb1 rw
+32 22 0:50 / /mnt/s rw - fuse.sshfs user@host:/ rw
+33 22 0:51 / /mnt/f rw - fuse.portal portal rw
+34 22 0:52 / /mnt/c rw - cifs //host/share rw
+broken line
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/data/x", None),
+        ("/home/me/x", "nfs"),
+        ("/home", "nfs"),
+        ("/homes/x", None),
+        ("/home/local/x", None),
+        ("/mnt/s/x", "fuse.sshfs"),
+        ("/mnt/f/x", None),
+        ("/mnt/c/x", "cifs"),
+    ],
+)
+def test_kind(path: str, kind: str | None) -> None:
+    assert connection.network_kind(path, TABLE) == kind
+
+
+def test_a_warning_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(connection, "network_kind", lambda path, mountinfo: "nfs4")
+    path = tmp_path / "x.bunrui"
+    with caplog.at_level(logging.WARNING, "bunrui"):
+        for _ in range(2):
+            with bunrui.open(path) if path.exists() else bunrui.create(path) as clf:
+                clf.learn(["a"], ["b"])
+    expected = f"{path} is on a network file system (nfs4), where locks are not reliable: "
+    messages = [record.getMessage() for record in caplog.records if str(path) in record.getMessage()]
+    assert messages == [expected + "let only one machine use it at a time"]

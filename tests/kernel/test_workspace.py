@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from bunrui.errors import DataError
 from bunrui.kernel import workspace
-from bunrui.kernel.restore import restored
 from bunrui.kernel.vocabulary import SLOT, Vocabulary
+from bunrui.kernel.workspace import restored
 
 # Lengths around the borders of keys (8 and 16 bytes), and beyond what NumPy hashes (256).
 LENGTHS = st.sampled_from([0, 1, 7, 8, 9, 15, 16, 17, 24, 25, 255, 256, 257, 300])

@@ -1,4 +1,4 @@
-"""The journal beside a file: is it the file's own?
+"""`Connection`: one file, open in this process; errors of SQLite and the system become advice.
 
 SQLite writes a change first into a journal, FILE-wal, and the processes at work share an index of it, FILE-shm.  It
 finds both by the name of the file alone.  Whoever replaces FILE leaves it the journal of another file, and SQLite would
@@ -18,20 +18,125 @@ docs/decisions/013
 
 from __future__ import annotations
 
+import errno
+import logging
 import os
+import re
 import secrets
 import sqlite3
 import struct
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
+from typing import Any
 from weakref import WeakSet
 
-from bunrui.errors import StoreError
-from bunrui.kernel.mutex import Mutex
+from bunrui.errors import DamagedError, Step, StoreError
+from bunrui.kernel.slices import Mutex
 
 if sys.platform != "win32":
     import fcntl
+
+_log = logging.getLogger("bunrui")
+
+_ADVICE = {
+    sqlite3.SQLITE_BUSY: "{name} is in use by another process that is writing to it: try again when that is done",
+    sqlite3.SQLITE_LOCKED: "{name} is in use: try again later",
+    sqlite3.SQLITE_FULL: "the disk is full: nothing was changed in {name}. Make room and try again",
+    sqlite3.SQLITE_READONLY: "{name} cannot be written: check its permissions and those of its folder",
+    sqlite3.SQLITE_CANTOPEN: "{name} cannot be opened: check the permissions of the file and its folder",
+    sqlite3.SQLITE_IOERR: "{name} cannot be read or written ({error}): check the disk",
+    sqlite3.SQLITE_NOTADB: "{name} is not a bunrui classifier: give a file that bunrui has made",
+    sqlite3.SQLITE_CORRUPT: "{name} is damaged ({error}): take a copy from a backup, or learn the documents again",
+    sqlite3.SQLITE_TOOBIG: "something is too large to be kept in {name}: cut very long documents into several",
+}
+
+# Locks of SQLite do not reach other machines.
+_NETWORK = {"9p", "afs", "ceph", "cifs", "davfs", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"}
+_OVER_FUSE = ("sshfs", "glusterfs", "s3fs", "rclone", "gcsfuse", "smbnetfs", "cephfs")
+
+
+@contextmanager
+def explain_errors(name: str) -> Iterator[None]:
+    """Errors of SQLite in the block become `StoreError`s with advice."""
+    try:
+        yield
+    except UnicodeDecodeError as error:  # text that is none, or a message about it
+        raise DamagedError(f"{name} is damaged: it has text that is not UTF-8. Take a copy from a backup") from error
+    except sqlite3.ProgrammingError as error:
+        raise StoreError(f"{name} is closed ({error}): open it again") from error
+    except sqlite3.Error as error:
+        # The low byte is the kind of error, the others say more about it.
+        code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+        kind = StoreError if code in _ADVICE and code != sqlite3.SQLITE_CORRUPT else DamagedError
+        advice = _ADVICE.get(code, "{name} is damaged or not a bunrui classifier ({error})")
+        folder = os.path.dirname(name) or "."
+        if code == sqlite3.SQLITE_CANTOPEN and os.access(name, os.R_OK) and not os.access(folder, os.W_OK):
+            advice = "{name} can be read, but not changed: a change needs a file beside it, and its folder is read-only"
+        # SQLite quotes the statements of a broken schema, with their line breaks.
+        raise kind(advice.format(name=name, error=" ".join(str(error).split()))) from error
+
+
+def check_is_file(path: str) -> None:
+    """Refuse what is plainly no classifier, before SQLite sees it."""
+    if os.path.isdir(path):
+        raise StoreError("this is a folder, not a classifier", file=path, hint="give a file that bunrui has made")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise StoreError("this is no file", file=path, hint="give one that bunrui has made")
+    # The file is not opened here: closing it again would drop the locks that SQLite has on it for this process, and the
+    # next process to leave would take the last changes away with it.  That it is no database SQLite finds by itself.
+    if not os.path.exists(path):
+        raise StoreError(f"there is no classifier {path}", hint=(Step("create", path),))
+    if not os.access(path, os.R_OK):
+        raise StoreError.of_system(PermissionError(errno.EACCES, ""), path)
+    if not os.path.getsize(path):
+        raise StoreError("the file is empty", file=path, hint="give one that bunrui has made")
+
+
+def network_kind(path: str, mountinfo: str) -> str | None:
+    """The file system of a path if it is one of another machine; `mountinfo` as Linux tells it.
+
+    >>> table = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\\n40 22 0:40 / /mnt/my\\\\040share rw - nfs4 host:/x rw"
+    >>> network_kind("/mnt/my share/mail.bunrui", table)
+    'nfs4'
+    >>> network_kind("/mnt/other/mail.bunrui", table)
+    """
+    best, kind = "", ""
+    for line in mountinfo.splitlines():
+        left, _, right = line.partition(" - ")
+        fields, rest = left.split(" "), right.split(" ")
+        if len(fields) < 5:
+            continue
+        point = re.sub(r"\\(\d{3})", lambda match: chr(int(match[1], 8)), fields[4])
+        inside = path == point or path.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best):
+            best, kind = point, rest[0]
+    is_network = kind in _NETWORK or (kind.startswith("fuse") and kind.endswith(_OVER_FUSE))
+    return kind if is_network else None
+
+
+def warn_of_network(path: str) -> None:
+    """Say once for each file that lies on another machine what must not be done with it."""
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+            kind = network_kind(os.path.realpath(path), file.read())
+    except OSError:  # not Linux
+        return
+    if kind is not None:
+        _warn_once(path, kind)
+
+
+@cache
+def _warn_once(path: str, kind: str) -> None:
+    _log.warning(
+        "%s is on a network file system (%s), where locks are not reliable: let only one machine use it at a time",
+        path,
+        kind,
+    )
+
+
+# --- the journal
 
 FORMAT_MASK = 0xFF  # of `user_version`: the rest is the mark
 
@@ -66,26 +171,60 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
+class Cursor(sqlite3.Cursor):
+    """Rows.  It explains errors that happen while they are read."""
+
+    connection: Connection
+
+    def fetchone(self) -> Any:
+        with explain_errors(self.connection.name):
+            return super().fetchone()
+
+    def fetchall(self) -> list[Any]:
+        with explain_errors(self.connection.name):
+            return super().fetchall()
+
+    def __next__(self) -> Any:
+        try:
+            return super().__next__()
+        except (sqlite3.Error, UnicodeDecodeError):  # a `with` for each row would take longer than the row
+            with explain_errors(self.connection.name):
+                raise
+
+
 class Connection(sqlite3.Connection):
     """A connection that the process knows of.
 
     Attributes
     ----------
+    name : str
+        The name of the file in messages.
     path : str
-        Of the file, without links.
+        The path of the file, links resolved.
     place : tuple or None
         The file itself, as `place` tells it.
     may_write : bool
         Whether the process has the right to write to the file and beside it.
     """
 
+    name: str
     path: str
     place: tuple[int, int] | None
     may_write: bool
 
-    def know(self, path: str, *, may_write: bool, has_locks: bool) -> None:
+    def execute(self, *args: Any) -> Cursor:
+        """Run a statement; errors are explained."""
+        with explain_errors(self.name):
+            return self.cursor(Cursor).execute(*args)
+
+    def executemany(self, *args: Any) -> Cursor:
+        """The same for many rows of values."""
+        with explain_errors(self.name):
+            return self.cursor(Cursor).executemany(*args)
+
+    def know(self, path: str, name: str, *, may_write: bool, has_locks: bool) -> None:
         """Say what was opened, and let the process know of its locks."""
-        self.path, self.place, self.may_write = path, place(path), may_write
+        self.path, self.name, self.place, self.may_write = path, name, place(path), may_write
         if has_locks and self.place is not None:
             _open.add(self)
             _begin_work(path, self.place)

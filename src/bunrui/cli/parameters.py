@@ -1,0 +1,66 @@
+"""How the parameters of commands are declared: `commands.py` reads them out of functions, and out of dataclasses, which
+are groups of options (`options.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, field
+from typing import Annotated, Any
+
+import typer
+
+from bunrui.errors import OptionError
+
+
+def _check_named(value: Any, param: typer.CallbackParam) -> Any:
+    if value == "" or (isinstance(value, (list, tuple)) and "" in value):
+        raise OptionError(f"{param.metavar} is empty: give the name of a classifier.")
+    return value
+
+
+def _declared(info: Any, default: Any, required: bool) -> Any:
+    return field(default=MISSING if required else default, metadata={"parameter": info})
+
+
+def argument(metavar: str, help: str, *, required: bool = False, **settings: Any) -> Any:
+    """An argument."""
+    return _declared(typer.Argument(metavar=metavar, help=help, show_default=False, **settings), None, required)
+
+
+def file_argument(metavar: str, help: str, *, required: bool = False) -> Any:
+    """The name of a classifier, or several."""
+    return argument(metavar, help, required=required, callback=_check_named)
+
+
+def option(
+    name: str,
+    metavar: str,
+    help: str,
+    *others: str,
+    default: Any = None,
+    required: bool = False,
+    panel: str | None = None,
+    **settings: Any,
+) -> Any:
+    """An option with a value; `others` are names that it has, too."""
+    settings.setdefault("show_default", False)
+    info = typer.Option(name, *others, metavar=metavar, help=help, rich_help_panel=panel, **settings)
+    return _declared(info, default, required)
+
+
+def flag(*names_and_help: str, help: str = "", default: bool | None = False, panel: str | None = None) -> Any:
+    """An option without a value; its help comes last."""
+    *names, told = (*names_and_help, help) if help else names_and_help
+    info = typer.Option(*names, help=told, rich_help_panel=panel, show_default=False)
+    return _declared(info, default, False)
+
+
+Classifier = Annotated[
+    str, typer.Argument(metavar="FILE", help="The classifier.", callback=_check_named, show_default=False)
+]
+
+
+LabelledData = Annotated[
+    list[str],
+    typer.Argument(metavar="DATA", help="Documents with labels, or a classifier that keeps texts.", show_default=False),
+]

@@ -1,0 +1,122 @@
+"""Files with one mail, mbox files and Maildir folders → batches.
+
+If the caller gives no label, a name is the label: of the folder with the `.eml` file, of the Maildir, or of the mbox
+without its suffix.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+
+import pyarrow as pa
+
+from bunrui.documents.lines import cut_blocks
+from bunrui.documents.mail import parse_mail
+from bunrui.documents.sources import Source, Stream
+from bunrui.documents.validation import Reading, Rows
+from bunrui.errors import DataError, Option
+
+# A line that begins with "From " and has a time in it, at the start or below an empty line.
+_FROM = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\n]*\d\d?:\d\d[^\n]*\n")
+_LAST_LINE = re.compile(rb"(?<=\n)\r?\n\Z")  # the empty line that belongs to the next mail
+_QUOTED_FROM = re.compile(rb"^>(?=>*From )", re.MULTILINE)
+
+
+def read_eml(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
+    """The batch of a file that holds one mail."""
+    rows = Rows(reading)
+    data = stream.whole()
+    add_mail(rows, reading, data, label=_find_label(reading, parent=True))
+    if batch := rows.batch():
+        yield batch
+
+
+def read_mbox(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
+    """Batches of an mbox."""
+    if not _FROM.match(stream.peek()):
+        raise DataError(
+            f"{reading.source.name} is not an mbox: its first line should begin with 'From ' and have a time",
+            cause="damaged-file",
+        )
+    label = _find_label(reading, parent=False)
+    for block in cut_blocks(stream, reading, _find_last_mail, raw=True):
+        rows = Rows(reading)
+        found = [match.span() for match in _FROM.finditer(block.data)]
+        ends = [start for start, _ in found[1:]] + [len(block.data)]
+        line, seen = block.line, 0
+        for (start, begin), end in zip(found, ends, strict=True):
+            line += block.data.count(b"\n", seen, start)
+            seen = start
+            data = _LAST_LINE.sub(b"", _QUOTED_FROM.sub(b"", block.data[begin:end]))
+            add_mail(rows, reading, data, line=line, label=label)
+        if batch := rows.batch():
+            yield batch
+
+
+def _find_last_mail(data: bytes) -> int:
+    """Find the start of the last mail: it may go on."""
+    last = 0
+    for match in _FROM.finditer(data):
+        last = match.start()
+    return last
+
+
+def is_maildir(path: str) -> bool:
+    """Whether a folder is a Maildir."""
+    return all(os.path.isdir(os.path.join(path, name)) for name in ("cur", "new"))
+
+
+def maildir_files(path: str) -> Iterator[tuple[str, str]]:
+    """The mails of a Maildir and of the folders in it, each with the name of its folder, in a fixed order."""
+    name = Path(path).resolve().name
+    folders = [(path, name)]
+    with os.scandir(path) as entries:
+        inner = sorted(entry.name for entry in entries if entry.name.startswith(".") and entry.is_dir())
+    folders += [(os.path.join(path, folder), folder[1:]) for folder in inner if is_maildir(os.path.join(path, folder))]
+    for folder, label in folders:
+        for part in ("cur", "new"):
+            for file in sorted(os.listdir(os.path.join(folder, part))):
+                if not file.startswith("."):
+                    yield os.path.join(folder, part, file), label
+
+
+def read_maildir(reading: Reading) -> Iterator[pa.RecordBatch]:
+    """Batches of a Maildir."""
+    assert reading.source.path is not None
+    rows = Rows(reading)
+    for path, folder in maildir_files(reading.source.path):
+        with Stream(Source(path, path), reading.progress) as stream:
+            data = stream.whole()
+        add_mail(rows, reading, data, label=folder if reading.wants_label else None, source=path)
+        if rows.is_full and (batch := rows.batch()):
+            yield batch
+    if batch := rows.batch():
+        yield batch
+
+
+def add_mail(
+    rows: Rows, reading: Reading, data: bytes, *, label: str | None, line: int | None = None, source: str | None = None
+) -> None:
+    """Add one mail to the rows."""
+    try:
+        mail = parse_mail(data, reading.options.encoding)
+    except DataError as bad:
+        reading.refuse(bad.problem, line, source, bad.cause)
+    else:
+        rows.add([mail.text], label, mail.id, line=line, source=source)
+
+
+def _find_label(reading: Reading, *, parent: bool) -> str | None:
+    if not reading.wants_label:
+        return None
+    source = reading.source
+    # A file that somebody has sent lies elsewhere: only its name says something.
+    path = Path(source.name).resolve() if source.path == source.name else PurePath(source.name)
+    label = path.parent.name if parent else path.name.split(".")[0]
+    if source.path is None or not label:
+        hint = "give all of it one with ", Option("as", ...)
+        raise DataError(f"{source.name} has mail without labels", hint=hint)
+    return label
