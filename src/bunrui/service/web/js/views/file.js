@@ -111,13 +111,13 @@ export function create() {
     summary.scrollIntoView();
   });
 
-  /** Show the table from its beginning. */
+  /** Show the table from its beginning: all of it at once, because what is pressed until then does nothing. */
   async function begin() {
     asked = { order: "file", label: null, find: "", offset: 0 };
     order.value = "file";
     search.value = "";
-    drawAround();
     await load();
+    drawAround();
     found.hidden = false;
   }
 
@@ -224,8 +224,9 @@ export function create() {
 
   const open = alone(async (one, row) => {
     const wasOpen = opened?.row === one.row;
+    const detail = wasOpen ? null : await detailOf(one);
     close();
-    if (!wasOpen) await openRow(one, row);
+    if (detail) openWith(detail, one, row);
   });
 
   function close() {
@@ -234,23 +235,17 @@ export function create() {
     opened = null;
   }
 
-  async function openRow(one, row) {
+  async function detailOf(one) {
     const { rows: [whole] } = await get(address(`/v1/predictions/${job.id}`, { row: one.row }));
     const isShort = whole.text.trim() && whole.text.length <= LONGEST_EXPLAINED;
     const label = one.labels.find((name) => name in state.info.labels) ?? null;
     const explained = isShort ? await post("/v1/explain", { text: whole.text, label, html: true }) : null;
-    const detail = h(
-      "tr",
-      { class: "detail" },
-      h(
-        "td",
-        { colspan: 4 },
-        h("div", { class: "split" },
-          h("div", { class: "why" }, explained ? drawing(explained.html) : data(whole.text.slice(0, 2000))),
-          h("div", { class: "side" }, fixing(whole, row)),
-        ),
-      ),
-    );
+    return { whole, marked: explained ? drawing(explained.html) : data(whole.text.slice(0, 2000)) };
+  }
+
+  function openWith({ whole, marked }, one, row) {
+    const parts = [h("div", { class: "why" }, marked), h("div", { class: "side" }, fixing(whole, row))];
+    const detail = h("tr", { class: "detail" }, h("td", { colspan: 4 }, h("div", { class: "split" }, parts)));
     row.after(detail);
     row.querySelector("[aria-expanded]").setAttribute("aria-expanded", "true");
     opened = { row: one.row, line: row, detail };
@@ -290,11 +285,12 @@ export function create() {
 
   async function mark(number, row, given) {
     const one = await post(`/v1/predictions/${job.id}`, { row: number, labels: given });
+    const detail = await detailOf(one);
     const fresh = line(one);
     close();
     row.replaceWith(fresh);
     drawAround();
-    await openRow(one, fresh);
+    openWith(detail, one, fresh);
     opened.detail.querySelector("button, input")?.focus();
   }
 
