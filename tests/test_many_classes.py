@@ -297,8 +297,8 @@ def test_many_classes_of_a_matrix(estimator: Any, monkeypatch: pytest.MonkeyPatc
     X, y = sparse.csr_array(rng.poisson(0.05, size=(600, 200))), np.arange(600) % 300
     clf = estimator().fit(X, y)
     expected = clf.predict_joint_log_proba(X)
-    monkeypatch.setattr("bunrui.models.table.DENSE_CELLS", 0)
-    monkeypatch.setattr("bunrui.models.table.MOST_SCORES", 1000)
+    monkeypatch.setattr("bunrui.models.linear.DENSE_CELLS", 0)
+    monkeypatch.setattr("bunrui.models.linear.MOST_SCORES", 1000)
     monkeypatch.setattr("bunrui.models.scorer._FEW_CELLS", 0)
     clf.partial_fit(X[:1], y[:1]).unlearn(X[:1], y[:1]).partial_fit(X[:2], y[:2])
     other = estimator().fit(sparse.vstack([X, X[:2]]), np.append(y, y[:2]))

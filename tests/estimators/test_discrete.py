@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bunrui.errors import OptionError
 from bunrui.estimators import TWCNB, BernoulliNB, BinaryNB, ComplementNB, MixedNB, MultinomialNB
-from bunrui.models import table
+from bunrui.models import linear
 
 ALL = [MultinomialNB, BinaryNB, MixedNB, BernoulliNB, ComplementNB, TWCNB]
 RELATIVE = 1e-10
@@ -236,7 +236,7 @@ def test_many_cells(estimator: Any, share: bool, monkeypatch: pytest.MonkeyPatch
     alpha = np.linspace(0.1, 2, X.shape[1]) if share and estimator is not BernoulliNB else 0.4
     dense = estimator(alpha=alpha).fit(X, y)
     expected = dense.predict_joint_log_proba(Q)
-    monkeypatch.setattr(table, "DENSE_CELLS", 10)
+    monkeypatch.setattr(linear, "DENSE_CELLS", 10)
     for form in (np.asarray, sparse.csr_matrix):
         found = estimator(alpha=alpha).fit(X, y)
         np.testing.assert_allclose(found.predict_joint_log_proba(form(Q)), expected, rtol=1e-12)

@@ -24,7 +24,7 @@ from bunrui.estimators import (
     MultilabelNB,
     MultinomialNB,
 )
-from bunrui.models import table
+from bunrui.models import linear
 from tests.estimators.test_discrete import data
 from tests.estimators.test_discrete_laws import Rows, bits, fitted, rows
 from tests.support.examples import examples
@@ -189,7 +189,7 @@ def test_many_cells(estimator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, Q = data(9)
     Q[:, 10:20] = 0
     expected = clone(estimator).fit(X, y).predict_joint_log_proba(Q)
-    monkeypatch.setattr(table, "DENSE_CELLS", 0)
+    monkeypatch.setattr(linear, "DENSE_CELLS", 0)
     for form in (np.asarray, sparse.csr_array):
         found = clone(estimator).fit(X, y).predict_joint_log_proba(form(Q))
         np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-10)

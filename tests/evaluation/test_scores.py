@@ -14,6 +14,7 @@ import sklearn.metrics
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from bunrui.calibration import Bin, calibration_error, log_loss, reliability
 from bunrui.errors import OptionError
 from bunrui.evaluation.scores import (
     Odds,
@@ -26,7 +27,6 @@ from bunrui.evaluation.scores import (
     roc_curve,
     sharpen,
 )
-from bunrui.reliability import Bin, calibration_error, log_loss, reliability
 
 EPS = float(np.finfo(np.float64).eps)
 

@@ -33,9 +33,9 @@ from bunrui.estimators import BernoulliNB, BinaryNB, MixedNB, MultinomialNB
 from bunrui.estimators.multilabel import count_labels
 from bunrui.estimators.multilabel import log_odds as pair_odds
 from bunrui.models import MODELS
+from bunrui.models.linear import dense_table
 from bunrui.models.rest import log_label_prior
 from bunrui.models.scorer import Scorer, Smoothing, log_prior, smoothing_of
-from bunrui.models.table import dense_table
 from bunrui.models.view import View, whole
 from tests.support.examples import examples
 

@@ -10,9 +10,9 @@ import pytest
 
 from bunrui.errors import OptionError
 from bunrui.models import CLASS_NORM_ALPHA, MODELS
+from bunrui.models.linear import dense_table
 from bunrui.models.rest import log_odds
 from bunrui.models.scorer import Smoothing, log_prior, smoothing_of
-from bunrui.models.table import dense_table
 from bunrui.models.view import FeatureCounts, select, whole
 from tests.models.test_options import COUNTING, DOCUMENTS, OPTIONS, QUERY, every, learned, scores
 

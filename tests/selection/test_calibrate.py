@@ -15,8 +15,7 @@ from scipy.optimize import approx_fprime
 from sklearn.isotonic import IsotonicRegression
 
 from bunrui import TextClassifier
-from bunrui.calibration import MOST_KNOTS, Calibration, digest_of
-from bunrui.calibration.fit import Blocks, _Problem, fit_rising
+from bunrui.calibration import MOST_KNOTS, Blocks, Calibration, _Problem, digest_of, fit_rising
 from bunrui.errors import DataError, OptionError
 from bunrui.evaluation import Evaluation
 from bunrui.selection import calibrate, calibration_for, fit_calibration

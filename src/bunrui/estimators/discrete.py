@@ -17,11 +17,11 @@ from bunrui.errors import DataError, Option, OptionError
 from bunrui.estimators.base import Codes, CountingClassifier, canonical, keep_parameters, presence_of
 from bunrui.models.bernoulli import bernoulli, log_present
 from bunrui.models.complement import complement
+from bunrui.models.linear import DENSE_CELLS, Table, dense_table
 from bunrui.models.multinomial import binary, mixed, multinomial
 from bunrui.models.scorer import Scorer, Smoothing, normalised, smoothing_on
-from bunrui.models.table import DENSE_CELLS, MatrixView, Table, dense_table
 from bunrui.models.twcnb import KeptRows, Steps
-from bunrui.models.view import CountView
+from bunrui.models.view import CountView, MatrixView
 from bunrui.sparse import Floats, Sparse
 
 

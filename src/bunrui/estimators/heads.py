@@ -26,8 +26,7 @@ from bunrui.models.heads import (
     read_batch,
     train_svm,
 )
-from bunrui.models.linear import probabilities
-from bunrui.models.table import MOST_CELLS
+from bunrui.models.linear import MOST_CELLS, probabilities
 from bunrui.sparse import Floats, Sparse
 
 

@@ -37,9 +37,8 @@ from bunrui.classcounts import ClassCounts, Labels, Remembering, SparseCounts, e
 from bunrui.errors import DataError, LabelError, MismatchError, Option, OptionError, UnlearnError
 from bunrui.estimators.base import CountingClassifier, check_discrete, check_weights
 from bunrui.estimators.discrete import ComplementNB, DiscreteNB, MultinomialNB
-from bunrui.models.linear import log_sum_exp
+from bunrui.models.linear import DENSE_CELLS, dense_table, log_sum_exp
 from bunrui.models.rest import best_cut
-from bunrui.models.table import DENSE_CELLS, dense_table
 from bunrui.models.view import FeatureCounts
 from bunrui.sparse import Floats, Numbers, Sparse
 

@@ -34,8 +34,7 @@ from bunrui.models import TRAINED
 from bunrui.models.aode import PresenceForm
 from bunrui.models.columns import ColumnsForm, ColumnsModel, table_of
 from bunrui.models.heads import Arow, HeadForm
-from bunrui.models.linear import Reader
-from bunrui.models.table import dense_table
+from bunrui.models.linear import Reader, dense_table
 from bunrui.models.trained import Fitted
 from bunrui.models.twcnb import StepsForm
 

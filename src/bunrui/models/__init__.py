@@ -3,11 +3,11 @@
     kinds.py      the tables of models: `MODELS` count, `TRAINED` are trained from documents
     counting.py   answers of the models that count; a file for each formula (multinomial.py, …)
     scorer.py     the linear scorer that every formula becomes; view.py has the counts that it reads
-    linear.py     scores from a scorer; loo.py leaves every document out in turn
+    linear.py     scores of texts and of rows, from a scorer; loo.py leaves every document out in turn
     trained.py    trains the other models, and answers; a file for each trainer (heads.py, …)
     explain.py    what each word of a text adds to a score; the words that speak for a label
 
-Formulas on matrices and on columns of tables (table.py, likelihoods.py, …) serve the estimators, too.
+The estimators read the formulas, too, and the likelihoods of columns of tables (likelihoods.py, frames.py, mdl.py).
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bunrui.analysis import Analyzer
     from bunrui.memory import Memory
     from bunrui.models.counting import CountingModel
-    from bunrui.models.model import Kind, Options
+    from bunrui.models.model import Options
     from bunrui.models.scorer import Scorer, Smoothing
     from bunrui.models.trained import TrainedModel
     from bunrui.models.view import CountView
@@ -216,7 +216,7 @@ TRAINED = {
 }
 
 
-def kind_of(model: str) -> Kind:
+def kind_of(model: str) -> Counting | Trained:
     """The line of a model in the tables of models; of `auto`, that of the plain default: it reads counts, too."""
     try:
         model = DEFAULT_MODEL if model == AUTO else model

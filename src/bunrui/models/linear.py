@@ -6,17 +6,28 @@ document costs no more than the document.  Both ways give the same bits.
 
 Labels alone need no scores of all classes: where there are many, `Reader.best_slice` leaves out those that a bound
 rules out (`kernel/best.py`).
+
+A `Table` does the same for the rows of a matrix:
+
+    scores = bias + scale · (length ⊗ slope + X @ shared + X @ weights)
+
+Where features × classes are few, slope, shared, weights and scale are one dense table, and scores are a product with
+it.  Where they are many, only the cells of the columns that occur in X are weighed, so that memory and time follow
+the cells that are not zero.
 """
 
 from __future__ import annotations
 
 import threading
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from bunrui.cells import ranges
 from bunrui.counts import Counts
+from bunrui.errors import OptionError
 from bunrui.kernel import best, vocabulary
 from bunrui.kernel import score as scoring
 from bunrui.kernel.alike import group
@@ -25,12 +36,12 @@ from bunrui.kernel.best import Bounds, Room
 from bunrui.kernel.library import run
 from bunrui.kernel.ngrams import MAX_ORDER
 from bunrui.kernel.reading import Found, new_found, new_index
-from bunrui.kernel.score import TOO_LONG, Linear, Sums, Table, Weights
+from bunrui.kernel.score import TOO_LONG, Linear, Sums, Weights
 from bunrui.kernel.slices import Mutex
 from bunrui.kernel.workspace import new_vocabulary, scratch_for
 from bunrui.models.scorer import Scorer
-from bunrui.models.view import FeatureCounts, View, in_blocks, whole
-from bunrui.sparse import Floats, Integers
+from bunrui.models.view import CountView, FeatureCounts, MatrixView, View, in_blocks, whole
+from bunrui.sparse import Floats, Integers, Sparse
 
 # Few and short documents are scored from the weights of their words alone.
 _FEW_DOCUMENTS = 32
@@ -52,6 +63,10 @@ _COMMON = 32
 # Cells of one document above which weights are made by count, not by cell; counts are seldom larger than the usual.
 _LONG_LISTS = 1 << 12
 _USUAL_COUNT = 128
+
+# Cells of a dense table that is kept (128 MB), and of one that somebody asks for (8 GB).
+DENSE_CELLS, MOST_CELLS = 1 << 24, 1 << 30
+MOST_SCORES = 1 << 21  # at a time, where labels alone are asked for
 
 _NONE_SEEN = np.empty(0, np.uint32)
 
@@ -113,12 +128,12 @@ class Reader:
         index = new_index(counts.vocabulary, alike.places, alike.n_known)
         return Weights(index, self._make_table(alike.firsts), self.linear)
 
-    def _make_table(self, ids: npt.NDArray[np.uint32]) -> Table:
+    def _make_table(self, ids: npt.NDArray[np.uint32]) -> scoring.Table:
         """The weights of some features, by place."""
         n = len(ids)
         n_classes = len(self.view.counts.labels)
         square = n_classes < FEW_CLASSES
-        empty = Table(
+        empty = scoring.Table(
             np.empty(0 if square else n, np.int64),
             np.zeros(n, np.int32),
             np.empty(0, np.int32),
@@ -136,10 +151,10 @@ class Reader:
             done += len(some)
         return full
 
-    def _weighed(self, cells: FeatureCounts) -> Table:
+    def _weighed(self, cells: FeatureCounts) -> scoring.Table:
         scorer = self.scorer
         shared = scorer.share(cells) if scorer.share else np.empty(0)
-        return Table(cells.starts, cells.lengths, cells.classes, scorer.weights(cells), shared)
+        return scoring.Table(cells.starts, cells.lengths, cells.classes, scorer.weights(cells), shared)
 
     def score_slice(self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int, out: Floats) -> None:
         """Score the documents lo … hi - 1 into `out` (all documents, by class id)."""
@@ -176,7 +191,7 @@ class Reader:
                 self._bounds = self._make_bounds(table)
             return self._bounds
 
-    def _make_bounds(self, table: Table) -> Bounds:
+    def _make_bounds(self, table: scoring.Table) -> Bounds:
         n = len(self.view.counts.labels)
         ranks = np.full(n, -1, np.int64)
         ranks[self.columns] = np.arange(len(self.columns))
@@ -224,7 +239,9 @@ class Reader:
         run(vocabulary.probe, own, scratch.items, np.uint64(n_items), scratch.units.text, 1)
         return self.view._replace(counts=self.view.counts.few(own))
 
-    def _weighed_by_count(self, view: View, features: npt.NDArray[np.uint32], largest: int | None) -> Table | None:
+    def _weighed_by_count(
+        self, view: View, features: npt.NDArray[np.uint32], largest: int | None
+    ) -> scoring.Table | None:
         """The weights of all counts of features up to a largest, by default that of each.
 
         None where weights of the cells are fewer.
@@ -278,6 +295,84 @@ def _marks(n_ids: int) -> tuple[Any, int]:
         _local.stamp = 0
     _local.stamp += 1
     return marks, _local.stamp
+
+
+# Rows of a matrix
+
+
+def dense_table(view: CountView, scorer: Scorer, ids: npt.NDArray[np.uint32] | None = None) -> Floats:
+    """The weights of all features, or of some: one occurrence adds them to the scores, (n_features, n_classes)."""
+    n_classes = len(scorer.slope)
+    if ids is None and view.n_features * n_classes > MOST_CELLS:
+        raise OptionError(
+            f"{view.n_features:,} features × {n_classes:,} classes are too many for a dense table: "
+            "read fewer features, for texts with min_df or max_features"
+        )
+    ids = view.feature_ids() if ids is None else ids
+    cells = scorer.gather(view, ids)
+    table = np.tile(scorer.slope, (len(ids), 1))
+    if scorer.share:
+        table += scorer.share(cells)[:, None]
+    table[cells.spread(np.arange(len(ids))), cells.classes] += scorer.weigh(cells)
+    table *= scorer.scale
+    return table
+
+
+class Table:
+    """A scorer with the counts that it was made of."""
+
+    def __init__(self, view: MatrixView, scorer: Scorer) -> None:
+        self.view = view
+        self.scorer = scorer
+        self._is_made = False
+
+    @cached_property
+    def weights(self) -> Floats:
+        """The weights of all features, (n_features, n_classes)."""
+        self._is_made = True
+        return dense_table(self.view, self.scorer)
+
+    def scores(self, X: Any) -> Floats:
+        """The scores of every row of an array or of sparse rows, (n_rows, n_classes)."""
+        if self.view.n_features * len(self.scorer.slope) > DENSE_CELLS:
+            return self._sparse_scores(Sparse.of(X))
+        if not self._is_made and hasattr(X, "indptr") and 4 * len(X.data) < self.view.n_features:
+            # The weights of these columns alone, in the same order: the same bits, and nothing that waits for a table.
+            columns, places = np.unique(X.indices, return_inverse=True)
+            weights = dense_table(self.view, self.scorer, columns.astype(np.uint32))
+            return np.asarray(Sparse.of(X).at(places, len(columns)) @ weights + self.scorer.bias)
+        return np.asarray(X @ self.weights + self.scorer.bias)
+
+    def _sparse_scores(self, X: Sparse) -> Floats:
+        scorer, n_classes = self.scorer, len(self.scorer.slope)
+        columns, places = np.unique(X.indices, return_inverse=True)
+        cells = scorer.gather(self.view, columns.astype(np.uint32))
+        weights, values = scorer.weights(cells), X.data.astype(np.float64)
+        total = np.empty((X.shape[0], n_classes))
+        for row in range(X.shape[0]):
+            here = slice(int(X.indptr[row]), int(X.indptr[row + 1]))
+            lists = places[here]
+            at = ranges(cells.starts[lists], cells.lengths[lists])
+            terms = weights[at] * np.repeat(values[here], cells.lengths[lists])
+            total[row] = np.bincount(cells.classes[at], terms, n_classes)
+        rows = X.at(places, len(columns)).with_data(values)
+        total += np.outer(rows @ np.ones(len(columns)), scorer.slope)
+        if scorer.share:
+            total += (rows @ scorer.share(cells))[:, None]
+        total *= scorer.scale
+        total += scorer.bias
+        return total
+
+    def best(self, X: Any) -> npt.NDArray[np.int64]:
+        """The class of every row with the highest score, (n_rows,); so many rows at a time that scores stay few."""
+        step = max(1, MOST_SCORES // len(self.scorer.slope))
+        if X.shape[0] <= step:
+            return np.asarray(self.scores(X).argmax(axis=1))
+        parts = [self.scores(X[at : at + step]).argmax(axis=1) for at in range(0, X.shape[0], step)]
+        return np.concatenate(parts)
+
+
+# Probabilities
 
 
 def log_sum_exp(scores: Floats) -> Floats:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.analysis import Analyzer
 from bunrui.counts import Label
 from bunrui.errors import DataError, LabelError, Option, OptionError, is_whole
 from bunrui.labels import TYPES, check_types, is_known
-from bunrui.memory import Memory, Parameters
+from bunrui.memory import Parameters
 from bunrui.phrases import some
 from bunrui.sparse import Floats
 
@@ -147,23 +146,6 @@ class KeptForm(Form, Protocol):
 
     def arrays(self, to_learn: bool) -> Parameters:
         """All numbers that answers need, and those that only learning more needs."""
-
-
-class Kind(Protocol):
-    """A member of the family: a line in the table of models."""
-
-    @property
-    def needs_documents(self) -> bool:
-        """Whether counts are not enough: the model is trained from documents."""
-
-    def check(self, options: Options) -> None:
-        """Refuse options that the model does not take."""
-
-    def default_alpha(self, *, class_norm: bool = False) -> float:
-        """λ where the user names none."""
-
-    def model(self, options: Options, analyzer: Analyzer, memory: Memory) -> Model:
-        """The model with some options, of what a memory has learned."""
 
 
 def best_of(scores: Floats, k: int) -> tuple[npt.NDArray[np.int64], Floats]:

@@ -34,9 +34,10 @@ from bunrui.errors import DataError, UnlearnError
 from bunrui.kernel.arithmetic import log, log1p
 from bunrui.memory import Parameters
 from bunrui.models.complement import complement
+from bunrui.models.linear import Table, dense_table
 from bunrui.models.model import Parts, take
 from bunrui.models.scorer import Smoothing, normalised, smoothing_on
-from bunrui.models.table import MatrixView, Table, dense_table
+from bunrui.models.view import MatrixView
 from bunrui.sparse import Floats, Integers, Sparse, count_by_class
 
 _BITS = 31  # of each of the two parts of a number: sums of fewer than 2 ** 31 rows fit into an int64

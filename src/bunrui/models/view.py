@@ -1,4 +1,4 @@
-"""Counts as a model reads them: those of texts (`View`) or of a matrix, by one protocol (`CountView`).
+"""Counts as a model reads them: those of texts (`View`) or of a matrix (`MatrixView`), by one protocol (`CountView`).
 
 Selection loses nothing: it is computed from the counts whenever a model asks, and the next model may ask otherwise.
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ from bunrui.kernel.arithmetic import exact_sums, exact_sums_of, halves_of, joine
 from bunrui.kernel.library import run
 from bunrui.kernel.score import count_pairs
 from bunrui.sparse import Floats, Integers, Sparse
+
+if TYPE_CHECKING:
+    from bunrui.classcounts import SparseCounts
 
 _NO_KEEP = np.empty(0, np.uint8)
 
@@ -133,6 +136,39 @@ class View(NamedTuple):
         """Ids of the features that are kept."""
         ids = self.counts.live_ids()
         return (ids[self.keep[ids] != 0] if len(self.keep) else ids).astype(np.uint32)
+
+
+class MatrixView(NamedTuple):
+    """Counts of a matrix as a formula reads them.
+
+    Every column is a feature.  `by_docs` is not asked for: what a model reads has been counted.
+    """
+
+    doc_count: npt.NDArray[Any]
+    counts: SparseCounts
+
+    @property
+    def n_features(self) -> int:
+        """V."""
+        return self.counts.n_features
+
+    def class_sum(self, by_docs: bool) -> npt.NDArray[Any]:
+        """N_c, (n_classes,)."""
+        return self.counts.class_sum
+
+    def total(self, by_docs: bool) -> Any:
+        """N."""
+        return self.counts.class_sum.sum()
+
+    def feature_ids(self) -> npt.NDArray[np.uint32]:
+        """All columns."""
+        return np.arange(self.n_features, dtype=np.uint32)
+
+    def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> FeatureCounts:
+        """The cells of some columns."""
+        is_all = len(ids) == self.n_features and np.array_equal(ids, self.feature_ids())
+        cells = self.counts.cells if is_all else self.counts.cells_of(ids)
+        return FeatureCounts.of(ids, cells, np.asarray(cells.row_sums(), cells.data.dtype))
 
 
 def in_blocks(view: CountView, ids: npt.NDArray[np.uint32], by_docs: bool) -> Iterator[FeatureCounts]:

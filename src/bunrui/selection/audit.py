@@ -23,8 +23,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from bunrui.analysis import texts as inputs
-from bunrui.calibration import fit_calibration, lengths_of
-from bunrui.calibration.fit import fit_rising
+from bunrui.calibration import fit_calibration, fit_rising, lengths_of
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.counts import Label
 from bunrui.evaluation.crossvalidation import score_left_out

@@ -1,5 +1,5 @@
 // The classifier: features → scores → probabilities, and what each feature adds.  The formulas are those of
-// bunrui/models/scorer.py, models/heads.py and calibration/apply.py; bunrui/export/weights.py has written the numbers.
+// bunrui/models/scorer.py, models/heads.py and calibration.py; bunrui/export/weights.py has written the numbers.
 
 import { analyzing, bucket, encoder } from "./analyze.js";
 
