@@ -70,7 +70,7 @@ class Sparse:
         return cls.of_sorted(rows, columns, X[rows, columns], (X.shape[0], X.shape[1]))
 
     @classmethod
-    def of_sorted(cls, rows: Integers, columns: Numbers, values: Numbers, shape: tuple[int, int]) -> Sparse:
+    def of_sorted(cls, rows: Numbers, columns: Numbers, values: Numbers, shape: tuple[int, int]) -> Sparse:
         """Make it from cells in the order of rows and columns."""
         starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))])
         return cls(starts, columns.astype(np.int32, copy=False), values, shape)
@@ -146,6 +146,12 @@ class Sparse:
             return replace(self, indices=places, shape=(self.shape[0], width))
         starts = np.concatenate([[0], np.cumsum(there)])[self.indptr]
         return Sparse(starts, places[there], self.data[there], (self.shape[0], width))
+
+    def of_length_one(self) -> Sparse:
+        """Rows divided by their length; a row of zeros stays as it is."""
+        rows = self.row_of_cells()
+        length = np.sqrt(np.bincount(rows, self.data**2, self.shape[0]))
+        return self.with_data(self.data / np.where(length > 0, length, 1.0)[rows])
 
     def without_zeros(self) -> Sparse:
         """The same without cells that are zero."""

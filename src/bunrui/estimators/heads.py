@@ -264,7 +264,7 @@ class NBSVM(HeadClassifier):
         return self
 
     def _options(self) -> SvmOptions:
-        return SvmOptions(**{name: getattr(self, name) for name in SvmOptions._fields})
+        return SvmOptions.of(self)
 
     @classmethod
     def of_head(cls, head: LinearHead, descent: Descent, **parameters: Any) -> Self:
@@ -406,7 +406,7 @@ class NBAROW(HeadClassifier):
         return self
 
     def _options(self) -> ArowOptions:
-        return ArowOptions(**{name: getattr(self, name) for name in ArowOptions._fields})
+        return ArowOptions.of(self)
 
     def _check_parameters(self) -> int:
         check_number("r", self.r, above=0)

@@ -88,8 +88,9 @@ def _pipeline_of_columns(model: ColumnsModel, options: Mapping[str, Any]) -> Pip
     if isinstance(form, ColumnsForm):
         parameters = {name: options[name] for name in ("smoothing", "alpha", "prior")}
         return Pipeline([("model", ColumnsNB.of_model(form.likelihoods, columns=form.kinds, **parameters))])
-    learned, columns = form.pairs.learned, form.columns
-    estimator = AODE.of_learned(learned, len(columns), m=form.pairs.m, discretise=form.to_cut)
+    pairs, columns = form.pairs, form.columns
+    to_cut = [j for j, cuts in enumerate(pairs.counts.cuts) if cuts is not None]
+    estimator = AODE.of_learned(pairs.learned, len(columns), m=pairs.m, discretise=to_cut)
     return Pipeline([("table", FunctionTransformer(table_of, kw_args={"names": columns})), ("model", estimator)])
 
 

@@ -187,14 +187,14 @@ class HeadSource:
     def weigh(self, places: Integers) -> Weights:
         columns = self._columns[places]
         values = self._head.weights_of(columns)
-        return Weights(None, None, values.reshape(-1), None, self._head.factor_of(columns))
+        return Weights(None, None, values.reshape(-1), None, self._head.factor[columns])
 
     def variances(self, places: Integers) -> Floats:
         columns = self._columns[places]
         weights = self._head.weights_of(columns)
         # Two labels share one column of weights, w for one and -w for the other: their mean is 0.
         spread = weights[:, 0] ** 2 if weights.shape[1] == 1 else weights.var(axis=1)
-        return np.asarray(spread * self._head.factor_of(columns) ** 2)
+        return np.asarray(spread * self._head.factor[columns] ** 2)
 
     def scores(self, texts: Any, places: Integers) -> Floats:
         return _score_rows(self._fitted, self._form, texts, self._columns[places])

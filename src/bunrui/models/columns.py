@@ -35,7 +35,7 @@ from bunrui.kernel.arithmetic import log
 from bunrui.memory import Batch
 from bunrui.models.aode import Pairs, count_value_pairs
 from bunrui.models.explain import Reading, Word, hold
-from bunrui.models.frames import Given, as_days, columns_by_name, is_frame, of_dicts, of_frame, value_kind
+from bunrui.models.frames import as_days, columns_by_name, is_frame, of_dicts, of_frame, value_kind
 from bunrui.models.likelihoods import Choices, ColumnLikelihoods, count_columns, plan_columns, rules_of
 from bunrui.models.mdl import as_floats, cut_columns, mdl_cuts
 from bunrui.models.model import Parts, WordQuestion
@@ -65,7 +65,7 @@ class ColumnsForm:
         self.log_prior = log(prior_shares(learned.doc_count, learned.classes.tolist(), prior))
 
     def _parts(self, X: list[dict[str, Any]]) -> dict[str, Floats]:
-        return self.likelihoods.scores(_columns_of(X, self.columns))
+        return self.likelihoods.scores(columns_by_name(*of_dicts(X), self.columns))
 
     def scores(self, X: list[dict[str, Any]]) -> Floats:
         if not X:
@@ -80,10 +80,9 @@ class ColumnsForm:
 class PairsForm:
     """The same of `aode`, which reads arrays."""
 
-    def __init__(self, pairs: Pairs, columns: Sequence[str], to_cut: Sequence[int]) -> None:
+    def __init__(self, pairs: Pairs, columns: Sequence[str]) -> None:
         self.pairs = pairs
         self.columns = columns
-        self.to_cut = to_cut
 
     def scores(self, X: list[dict[str, Any]]) -> Floats:
         if not X:
@@ -112,10 +111,6 @@ class ColumnsModel(Fitted):
         self._name = name
         self._kinds = analyzer.kinds
         self._shape = shape
-
-    def scores(self, texts: Any) -> Floats:
-        """(n_docs, n_classes)"""
-        return self.form.scores(self.rows(texts))
 
     def rows(self, texts: Any) -> list[dict[str, Any]]:
         """The values of every row."""
@@ -208,11 +203,7 @@ def _train_pairs(
     check_pairs(sizes, len(classes), names)
     cuts = tuple(mdl_cuts(as_floats(X[:, j]), codes, weights) if j in to_cut else None for j in range(len(names)))
     counts = count_value_pairs(cut_columns(X, cuts), codes, weights, len(classes), cuts)
-    return PairsForm(Pairs(ClassCounts.of((classes, codes), weights, counts), options["m"]), names, to_cut)
-
-
-def _columns_of(rows: list[dict[str, Any]], known: Sequence[str]) -> list[Given]:
-    return columns_by_name(*of_dicts(rows), known)
+    return PairsForm(Pairs(ClassCounts.of((classes, codes), weights, counts), options["m"]), names)
 
 
 def table_of(X: Any, names: Sequence[str]) -> npt.NDArray[Any]:

@@ -51,7 +51,8 @@ Weight Vectors: diagonal covariance, squared hinge.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -82,40 +83,42 @@ _CELL_BYTES = 4
 _SMALL_COUNT = 1 << 16
 
 
-class SvmOptions(NamedTuple):
-    """The parameters of `NBSVM`, with its defaults."""
+@dataclass(frozen=True, kw_only=True)
+class HeadOptions:
+    """The parameters that `NBSVM` and `NBAROW` share, with their defaults."""
 
-    C: float = 1.0
-    loss: str = "squared_hinge"
     alpha: float = 0.5
     variance: str | float = 0.7
     start: float = 0.0
-    beta: float | None = None
     bias: float = 0.5
     presence: bool = False
     log: bool = True
     idf_power: float = 0.5
     norm: str | None = "l2"
+
+    @classmethod
+    def of(cls, estimator: Any) -> Self:
+        """The parameters of an estimator."""
+        return cls(**{field.name: getattr(estimator, field.name) for field in fields(cls)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class SvmOptions(HeadOptions):
+    """The parameters of `NBSVM`."""
+
+    C: float = 1.0
+    loss: str = "squared_hinge"
+    beta: float | None = None
     max_iter: int = 5
     tol: float = 1e-4
 
 
-class ArowOptions(NamedTuple):
-    """The parameters of `NBAROW`, with its defaults."""
+@dataclass(frozen=True, kw_only=True)
+class ArowOptions(HeadOptions):
+    """The parameters of `NBAROW`."""
 
     r: float = 0.3
     floor: float = 0.0
-    alpha: float = 0.5
-    variance: str | float = 0.7
-    start: float = 0.0
-    bias: float = 0.5
-    presence: bool = False
-    log: bool = True
-    idf_power: float = 0.5
-    norm: str | None = "l2"
-
-
-HeadOptions = SvmOptions | ArowOptions
 
 
 # Rows
@@ -290,7 +293,7 @@ class LinearHead:
     place_of : (n_columns,) int64
         The place of every column of X; -1 for one that never occurred.
     factor : (n_columns,)
-        IDF to its power; 0 for a column that never occurred.
+        IDF to its power, before the length of the row divides it; 0 for a column that never occurred.
     weights : (n_places, n_margins)
     intercepts : (n_margins,)
     """
@@ -306,12 +309,8 @@ class LinearHead:
         """Rows as the head reads them."""
         if self.presence:
             X = X.with_data((X.data > 0).astype(np.int64)).without_zeros()
-        values = self._values(X.data) * self.factor[X.indices]
-        if self.norm == "l2":
-            rows = X.row_of_cells()
-            length = np.sqrt(np.bincount(rows, values**2, X.shape[0]))
-            values = values / np.where(length > 0, length, 1.0)[rows]
-        return X.with_data(values)
+        X = X.with_data(self._values(X.data) * self.factor[X.indices])
+        return X.of_length_one() if self.norm == "l2" else X
 
     def _values(self, counts: npt.NDArray[Any]) -> Floats:
         return read_values(counts, self.log and not self.presence)
@@ -344,10 +343,6 @@ class LinearHead:
         table = np.zeros((len(columns), self.weights.shape[1]))
         table[places >= 0] = self.weights[places[places >= 0]]
         return self.by_class(table)
-
-    def factor_of(self, columns: Integers) -> Floats:
-        """The factors of some columns, before the length of the row divides them: IDF to its power."""
-        return self.factor[columns]
 
     # In a file
 
@@ -550,7 +545,7 @@ class Arow(LinearHead):
 
     def check_options(self, options: ArowOptions) -> None:
         """Refuse to go on with other options than before; `r` may change."""
-        for name, value in self.options._replace(r=options.r)._asdict().items():
+        for name, value in asdict(replace(self.options, r=options.r)).items():
             if getattr(options, name) != value:
                 raise OptionError(f"{name}={value!r} decided what was learned: call fit again after changing it")
         self.options = options
@@ -720,7 +715,7 @@ class HeadForm:
 
     def weights(self, columns: Integers) -> Floats:
         """Before a row is divided by its length."""
-        values = self.head.factor_of(columns) * self.head.once
+        values = self.head.factor[columns] * self.head.once
         return np.asarray(_both(self.head.weights_of(columns)) * values[:, None])
 
     def arrays(self, to_learn: bool) -> Parameters:

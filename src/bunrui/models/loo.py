@@ -5,7 +5,6 @@ are chosen anew for every document, each is taken out of the counts, scored, and
 
     Rows      the features of every document, by number
     Ground    the counts of all documents, laid out in lists
-    Tables    the weights of one model in these lists
     Without   the counts without a document, of some documents at once: a `CountView`
 
 `Without` gives every document classes of its own: document b of a block has the classes b * C … b * C + C - 1, C being
@@ -13,7 +12,7 @@ the number of classes.  So one call of a formula gives bias, slope and weights f
 bits as if all documents but one had been learned.
 
 In a class without the document, the weights of a feature depend on the feature, and on its occurrences in the document:
-`kernel/loo.py` calls this pair an entry.  `Tables` has the weights of entries, which are made once.
+`kernel/loo.py` calls this pair an entry.  The weights of entries are made once for each model.
 
 The documents may be a sample of those that were counted: then only the weights of their features are made.
 """
@@ -77,36 +76,31 @@ _WORTH_THREADS = 1 << 17
 # Rows
 
 
-def read_rows(
-    docs: Documents, recipe: Recipe, v: Vocabulary, copies: Integers | None = None, bounds: list[int] | None = None
-) -> list[Rows]:
-    """Rows of documents whose features a vocabulary has, a part for each thread, or between bounds.
+def read_rows(docs: Documents, recipe: Recipe, v: Vocabulary, copies: Integers, bounds: list[int]) -> list[Rows]:
+    """Rows of documents whose features a vocabulary has, a part between two bounds.
 
-    `copies` says how often each document was learned, by default once.
+    `copies` says how often each document was learned.
     """
     longest = threads.longest_document(docs, recipe)
-
-    def read(lo: int, hi: int) -> Rows:
-        rows = _read_slice(docs, lo, hi, recipe, longest, v)
-        return rows if copies is None else rows._replace(copies=copies[lo:hi])
-
-    return each_slice(read, threads.bounds_of(docs, recipe) if bounds is None else bounds)
+    return each_slice(lambda lo, hi: _read_slice(docs, lo, hi, recipe, longest, v, copies), bounds)
 
 
-def _read_slice(docs: Documents, lo: int, hi: int, recipe: Recipe, longest: int, v: Vocabulary) -> Rows:
-    offsets = docs.offsets[docs.lists] if len(docs.lists) else docs.offsets
+def _read_slice(
+    docs: Documents, lo: int, hi: int, recipe: Recipe, longest: int, v: Vocabulary, copies: Integers
+) -> Rows:
+    offsets, has_counts = docs.offsets[docs.lists] if len(docs.lists) else docs.offsets, len(docs.counts) > 0
     n_bytes = int(offsets[hi] - offsets[lo])
     scratch = scratch_for(longest)
     room = min(n_bytes // 2, _MOST_ROOM) + len(scratch.items.starts)
     rows = Rows(
         docs=np.arange(lo, hi),
-        copies=np.ones(hi - lo, np.int64),
+        copies=copies[lo:hi],
         starts=np.zeros(hi - lo + 1, np.int64),
         features=np.empty(room, np.uint32),
         values=np.empty(room, np.uint32),
         firsts=np.zeros(hi - lo + 1, np.int64),
         places=np.empty(room, np.uint32),
-        counts=np.empty(room, np.int64) if len(docs.counts) else NO_COUNTS,
+        counts=np.empty(room, np.int64) if has_counts else NO_COUNTS,
     )
     reading = Reading(np.zeros(len(v.hashes), np.int64), np.zeros(kernel.STATES, np.int64))
     while True:
@@ -115,8 +109,8 @@ def _read_slice(docs: Documents, lo: int, hi: int, recipe: Recipe, longest: int,
             break
         if status == kernel.UNKNOWN:
             raise DataError("a text has a feature that was never counted: count the texts first")
-        grows = ("features", "values") if status == kernel.GROW_FEATURES else ("places", "counts")
-        rows = rows._replace(**{name: _grown(getattr(rows, name)) for name in grows})
+        grows = ("features", "values") if status == kernel.GROW_FEATURES else ("places", "counts") if has_counts else ("places",)
+        rows = rows._replace(**{name: resized(getattr(rows, name), 2 * len(getattr(rows, name))) for name in grows})
     n_features, n_items = int(rows.starts[-1]), int(rows.firsts[-1])
     return rows._replace(
         features=rows.features[:n_features],
@@ -124,10 +118,6 @@ def _read_slice(docs: Documents, lo: int, hi: int, recipe: Recipe, longest: int,
         places=rows.places[:n_items],
         counts=rows.counts[:n_items],
     )
-
-
-def _grown(array: Any) -> Any:
-    return resized(array, 2 * len(array)) if len(array) else array
 
 
 # The counts of all documents
@@ -284,15 +274,6 @@ class Summed(NamedTuple):
     lessened: Integers  # (2, n_classes): the same for classes that have lost a document
     changes: Integers  # (2, n_cells), or (2, n_entries): without a document
     is_any: npt.NDArray[np.uint8]  # (n_entries): whether a cell changes
-
-
-@dataclass
-class Tables:
-    """The weights of a model in the lists of a ground."""
-
-    weights: Floats
-    shared: Floats
-    sums: list[Summed] = field(default_factory=list)
 
 
 class Without:
@@ -472,7 +453,7 @@ def score_without(
     whole = Whole(ground)
     scorer = formula(whole, np.zeros(2 * n_classes))
     shared = ground.by_entry(scorer.share(ground.after)) if scorer.share is not None else np.empty(0)
-    tables = Tables(ground.laid_out(scorer.weights(ground.after)), shared, whole.sums)
+    weights = ground.laid_out(scorer.weights(ground.after))
     out = np.empty((len(ground.labels.groups), n_classes))
     reading = np.array([0, int(smooth)], np.int64)
 
@@ -480,9 +461,9 @@ def score_without(
         sums = Sums(np.empty(n_classes), np.empty(3), np.empty(0, np.uint32))
         for without in ground.without(part, keep=keep):
             rows, (lo, hi) = without.rows, without.bounds
-            mine = formula(without.reading(tables.sums), priors_of(rows.docs[lo:hi]).reshape(-1))
+            mine = formula(without.reading(whole.sums), priors_of(rows.docs[lo:hi]).reshape(-1))
             linear = Linear(mine.bias, mine.scale, mine.slope, mine.unseen, reading)
-            args = (rows, lo, hi, without.entries, ground.labels, ground.lists, tables.weights, tables.shared)
+            args = (rows, lo, hi, without.entries, ground.labels, ground.lists, weights, shared)
             own = np.ascontiguousarray(mine.weigh(without.after))
             run(kernel.score_rows, *args, own, linear, int(mine.presence), sums, out.reshape(-1))
 
@@ -589,20 +570,15 @@ class CountedCorpus:
         counts = self.counts.copy()
         model = make(Memory(counts))
         out = np.full((len(self), len(counts.labels)), -np.inf)
-        for row, (text, own) in enumerate(self._each()):
+        for row in range(len(self)):
+            text, sets = inputs.pick(self._texts, [row]), self._sets.subset(np.array([row]))
+            own = count(*documents_of(self._analyzer, text), sets, counts.fingerprint)
             counts.subtract(own)
             classes, scores = model.scores(text)
             out[row, [counts.label_ids[name] for name in classes]] = scores[0]
             counts.add(own)
             release(own.vocabulary)
         return out
-
-    def _each(self) -> Iterator[tuple[Any, Counts]]:
-        """Every document by itself, and its counts."""
-        for row in range(len(self)):
-            text = inputs.pick(self._texts, [row])
-            own = self._sets.subset(np.array([row]))
-            yield text, count(*documents_of(self._analyzer, text), own, self.counts.fingerprint)
 
     def _ground(self, by_docs: bool, min_df: int) -> Ground:
         key = by_docs, min_df

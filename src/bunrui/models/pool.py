@@ -21,8 +21,7 @@ and 5.2.  Golden values: tests/golden/test_nigam.py
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Container
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -34,7 +33,6 @@ from bunrui.counts import Counts, Label
 from bunrui.engines.count import count
 from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import OptionError
-from bunrui.kernel.slices import Mutex
 from bunrui.memory import Memory, PoolTexts, document_digests
 from bunrui.models.counting import CountingModel
 from bunrui.models.explain import counts_of
@@ -104,19 +102,33 @@ class Expectation(NamedTuple):
 
     Attributes
     ----------
-    weights : (n_features, n_classes) float64
+    table : (n_features, n_classes) float64
         What one occurrence adds to a score.
     bias : (n_classes,) float64
-    expected : ExpectedCounts
+    presence : bool
+        Whether a word counts once in a text.
     """
 
-    weights: Floats
+    table: Floats
     bias: Floats
-    expected: ExpectedCounts
+    presence: bool
 
     def scores(self, X: Sparse) -> Floats:
         """The scores of rows, (n_rows, n_classes)."""
-        return X @ self.weights + self.bias
+        return self._read(X) @ self.table + self.bias
+
+    def parts(self, row: Sparse) -> Parts:
+        """The scores of a row, taken apart by columns."""
+        row = self._read(row)
+        columns = row.indices.astype(np.int64)
+        return Parts(columns, row.data[:, None] * self.weights(columns), self.bias)
+
+    def weights(self, columns: Integers) -> Floats:
+        """The weights of some words, (n_columns, n_classes)."""
+        return self.table[columns]
+
+    def _read(self, X: Sparse) -> Sparse:
+        return X.with_data(np.ones(X.n_cells)) if self.presence else X
 
 
 class Ground:
@@ -219,7 +231,7 @@ class Ground:
             every[lives] = weights
             weights = every
         # A class without a document is never predicted.
-        return Expectation(weights, np.where(expected.doc_count > 0, scorer.bias, -np.inf), expected)
+        return Expectation(weights, np.where(expected.doc_count > 0, scorer.bias, -np.inf), self._presence)
 
 
 def _weights(view: ExpectedCounts, scorer: Scorer) -> Floats:
@@ -249,9 +261,7 @@ def _least_documents(learned: Integers, in_pool: Integers, most: int) -> int:
 def _transposed(X: Sparse) -> Sparse:
     """Columns as rows; their cells stay in the order of rows."""
     order = np.argsort(X.indices, kind="stable")
-    lengths = np.bincount(X.indices, minlength=X.shape[1])
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    return Sparse(starts, X.row_of_cells()[order].astype(np.int32), X.data[order], (X.shape[1], X.shape[0]))
+    return Sparse.of_sorted(X.indices[order], X.row_of_cells()[order], X.data[order], (X.shape[1], X.shape[0]))
 
 
 def labelled_in(memory: Memory) -> set[bytes]:
@@ -282,65 +292,29 @@ def unlabelled_among(pool: PoolTexts, known: Container[bytes]) -> list[Any]:
     return found
 
 
-class _ExpectedForm:
-    """`Expectation` as `Fitted` asks it."""
-
-    def __init__(self, found: Expectation, *, presence: bool) -> None:
-        self._found, self._presence = found, presence
-
-    def scores(self, X: Sparse) -> Floats:
-        return self._found.scores(self._read(X))
-
-    def parts(self, row: Sparse) -> Parts:
-        row = self._read(row)
-        columns = row.indices.astype(np.int64)
-        return Parts(columns, row.data[:, None] * self.weights(columns), self._found.bias)
-
-    def weights(self, columns: Integers) -> Floats:
-        return self._found.weights[columns]
-
-    def _read(self, X: Sparse) -> Sparse:
-        return X.with_data(np.ones(X.n_cells)) if self._presence else X
-
-
 class PooledModel(FittedModel):
     """A counting model of the labelled documents and a pool, made when it first answers after a change."""
 
     def __init__(self, plain: CountingModel, weight: float, analyzer: Analyzer, memory: Memory) -> None:
+        super().__init__(analyzer, memory)
         self._plain, self._weight = plain, weight
-        self._analyzer, self._memory = analyzer, memory
-        self._fitted: tuple[Any, Fitted] | None = None
-        self._training = Mutex()
+        self._fitted_to: Any = None
 
-    @contextmanager
-    def fitted(self) -> Iterator[Fitted]:
-        """The model of what is there now, with the lock of the memory held."""
-        while True:
-            self._fit()
-            with self._memory.lock.read():
-                fitted = self._fitted
-                if fitted is not None and fitted[0] == self._key:
-                    yield fitted[1]
-                    return
-
-    @property
     def _key(self) -> Any:
         counts = self._memory.counts
         return id(counts), counts.version, self._memory.pool.key
 
-    def _fit(self) -> None:
-        memory = self._memory
-        if self._fitted is not None and self._fitted[0] == self._key:
-            return
-        with memory.documents.at_rest(), self._training, memory.lock.read():
-            if self._fitted is None or self._fitted[0] != self._key:
-                self._fitted = self._key, self._train(memory.readable_counts())
+    def _is_current(self, is_whole: bool) -> bool:
+        return bool(self._fitted_to == self._key())
 
-    def _train(self, counts: Counts) -> Fitted:
-        texts = unlabelled_among(self._memory.pool.texts(), labelled_in(self._memory))
-        ground = Ground(self._plain, counts, self._analyzer, texts)
-        form = _ExpectedForm(ground.expect(self._weight), presence=self._plain.reads_presence)
-        return Fitted(ground.both, self._analyzer, form, ground.classes, ground.ids, None, in_order_of_text=True)
+    def _fit(self, is_whole: bool) -> None:
+        memory, analyzer = self._memory, self._analyzer
+        with memory.lock.read():
+            texts = unlabelled_among(memory.pool.texts(), labelled_in(memory))
+            ground = Ground(self._plain, memory.readable_counts(), analyzer, texts)
+            form, key = ground.expect(self._weight), self._key()
+            fitted = Fitted(ground.both, analyzer, form, ground.classes, ground.ids, None, in_order_of_text=True)
+            self._fitted, self._fitted_to = fitted, key
 
     def label_odds(self, texts: Any) -> tuple[list[Label], Floats]:
         """Labels, and the log-odds of each against the rest, by the labelled documents alone."""

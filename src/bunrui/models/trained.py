@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -37,11 +37,37 @@ T = TypeVar("T")
 class FittedModel(ABC):
     """The answers of a model that is fitted when it first answers after a change."""
 
-    _memory: Memory
+    def __init__(self, analyzer: Analyzer, memory: Memory) -> None:
+        self._analyzer = analyzer
+        self._memory = memory
+        self._fitted: Fitted | None = None
+        self._fitting = Mutex()
 
     @abstractmethod
-    def fitted(self) -> AbstractContextManager[Fitted]:
-        """The model of what is there now, with the lock of the memory held."""
+    def _is_current(self, is_whole: bool) -> bool:
+        """Whether the model is fitted to what is there now."""
+
+    @abstractmethod
+    def _fit(self, is_whole: bool) -> None:
+        """Fit the model; call `at_rest`, without the lock of the memory."""
+
+    @contextmanager
+    def fitted(self, *, is_whole: bool = False) -> Iterator[Fitted]:
+        """The model of what is there now, fitted if need be, with the lock of the memory held.
+
+        With `is_whole`, it has all that fitting gives; else it may have no more than answers need.
+        """
+        while True:
+            if not self._is_current(is_whole):
+                with self._memory.documents.at_rest(), self._fitting:
+                    if not self._is_current(is_whole):
+                        self._fit(is_whole)
+            with self._memory.lock.read():
+                # Only here: another thread may fit it anew, in place, and fail.
+                fitted = self._fitted
+                if fitted is not None:
+                    yield fitted
+                    return
 
     def scores(self, texts: Any) -> tuple[list[Label], Floats]:
         """Classes, and scores (n_docs, n_classes)."""
@@ -68,42 +94,19 @@ class TrainedModel(FittedModel):
     """A model with its options, trained from the documents of a memory as they are now."""
 
     def __init__(self, options: Options, analyzer: Analyzer, memory: Memory) -> None:
+        super().__init__(analyzer, memory)
         self._options = options
-        self._analyzer = analyzer
-        self._memory = memory
-        self._fitted: Fitted | None = None
-        self._training = Mutex()
-
-    @contextmanager
-    def fitted(self, *, is_whole: bool = False) -> Iterator[Fitted]:
-        """The model of the documents as they are now, trained if need be, with the lock of the memory held.
-
-        With `is_whole`, it has all that training gives; else it may have no more than answers need.
-        """
-        while True:
-            self._train(is_whole)
-            with self._memory.lock.read():
-                # Only here: another thread may train it anew, in place, and fail.
-                fitted = self._fitted
-                if fitted is not None:
-                    yield fitted
-                    return
 
     def _is_current(self, is_whole: bool) -> bool:
         fitted = self._fitted
         return fitted is not None and fitted.is_of(self._memory.counts) and (fitted.is_whole or not is_whole)
 
-    def _train(self, is_whole: bool) -> None:
-        if self._is_current(is_whole):
-            return
-        memory = self._memory
-        with memory.documents.at_rest(), self._training:
-            if self._is_current(is_whole):
-                return
-            # `arow` goes on in place, where nobody may look meanwhile; what is half learned is not gone on with.
-            with memory.lock.write() if self._options["model"] == "arow" else memory.lock.read():
-                before, self._fitted = self._fitted, None
-                self._fitted = self._restore_or_train(before, is_whole)
+    def _fit(self, is_whole: bool) -> None:
+        # `arow` goes on in place, where nobody may look meanwhile; what is half learned is not gone on with.
+        lock = self._memory.lock
+        with lock.write() if self._options["model"] == "arow" else lock.read():
+            before, self._fitted = self._fitted, None
+            self._fitted = self._restore_or_train(before, is_whole)
 
     def _restore_or_train(self, before: Fitted | None, is_whole: bool) -> Fitted:
         """The model from the weights that a file keeps, where they are those of all documents; else trained.
@@ -210,8 +213,7 @@ class Fitted:
 
     def scores(self, texts: Any) -> Floats:
         """(n_docs, n_classes)"""
-        rows = self.rows(texts)
-        return self.form.scores(rows)
+        return self.form.scores(self.rows(texts))
 
     def explain(self, document: Any, label: Label | None, against: Label | None) -> Explanation:
         """Explain a label against another: the share of every word in the difference of their scores."""

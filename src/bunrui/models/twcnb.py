@@ -51,8 +51,7 @@ class Steps(NamedTuple):
 
     Examples
     --------
-    >>> steps = Steps(length_norm=True)
-    >>> steps.apply(np.array([0, 2, 2, 3]), np.array([0, 1, 5]), np.array([3.0, 4.0, 7.0])).tolist()
+    >>> Steps(length_norm=True).of_rows(Sparse.of([[3, 4, 0], [0, 0, 0], [0, 0, 7]]), None).data.tolist()
     [0.6, 0.8, 1.0]
     """
 
@@ -61,32 +60,14 @@ class Steps(NamedTuple):
     length_norm: bool = False
 
     def of_rows(self, rows: Sparse, idf: Floats | None) -> Sparse:
-        """Rows after these steps."""
-        return rows.with_data(self.apply(rows.indptr, rows.indices, rows.data, idf))
-
-    def apply(
-        self, starts: npt.NDArray[Any], features: npt.NDArray[Any], values: npt.NDArray[Any], idf: Floats | None = None
-    ) -> Floats:
-        """The values of rows that are not zero: those of row d stand at starts[d] … starts[d + 1] - 1.
-
-        `idf` is log(D / D[f]) by feature, for the step of that name.
-        """
-        values = np.asarray(values, np.float64)
+        """Rows after these steps; `idf` is log(D / D[f]) by feature, for the step of that name."""
+        values = np.asarray(rows.data, np.float64)
         if self.log_tf:
             values = log1p(values)
         if self.idf and idf is not None:
-            values = values * idf[features]
-        if self.length_norm:
-            n_rows = len(starts) - 1
-            rows = np.repeat(np.arange(n_rows), np.diff(starts))
-            length = np.sqrt(np.bincount(rows, values**2, n_rows))
-            values = values / np.where(length > 0, length, 1.0)[rows]
-        return values
-
-
-def inverse_doc_freq(n_docs: float, doc_freq: npt.NDArray[Any]) -> Floats:
-    """log(D / D[f]) by feature; 0 for a feature that no document has, since it has no value to multiply."""
-    return log(n_docs / np.where(doc_freq > 0, doc_freq, n_docs))
+            values = values * idf[rows.indices]
+        rows = rows.with_data(values)
+        return rows.of_length_one() if self.length_norm else rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,10 +91,11 @@ class KeptRows:
 
     @cached_property
     def idf(self) -> Floats:
-        """log(D / D[f]), where a row of weight 2 is two documents, (n_features,)."""
+        """log(D / D[f]), where a row of weight 2 is two documents, (n_features,); 0 for a feature that no row has."""
         table, _, weights = self.joined
         doc_freq = np.bincount(table.indices, np.repeat(weights, table.lengths), table.shape[1])
-        return inverse_doc_freq(float(weights.sum()), doc_freq)
+        n_docs = float(weights.sum())
+        return log(n_docs / np.where(doc_freq > 0, doc_freq, n_docs))
 
     def counts(self, steps: Steps) -> SparseCounts:
         """The counts of all rows after some steps."""
