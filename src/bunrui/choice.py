@@ -20,7 +20,7 @@ the order of digests.  docs/decisions/032 has the candidates, the size of the sa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -197,8 +197,7 @@ class Choice:
         numbers = [number for each in evidence for number in (each.value, each.lead, each.error)]
         counts = [found.n_docs, *(each.n_docs for each in evidence)]
         is_right = (
-            all(type(number) in (int, float) and -1e6 <= number <= 1e6 for number in numbers)
-            and all(type(n) is int and 0 <= n < 1 << 62 for n in counts)
+            are_plausible(numbers, counts)
             and isinstance(found.reason, str)
             and found.metric in METRICS
             and (not evidence or found.candidate in {each.candidate for each in evidence})
@@ -206,6 +205,13 @@ class Choice:
         if not is_right:
             raise DataError("a choice of a model has values that make no sense")
         return found
+
+
+def are_plausible(numbers: Iterable[Any], counts: Iterable[Any]) -> bool:
+    """Whether evidence from a file has numbers and counts that there can be."""
+    return all(type(number) in (int, float) and -1e6 <= number <= 1e6 for number in numbers) and all(
+        type(n) is int and 0 <= n < 1 << 62 for n in counts
+    )
 
 
 def _candidate(known: Any) -> Candidate:

@@ -20,16 +20,7 @@ from bunrui.counts import Counts, Label
 from bunrui.engines.count import count
 from bunrui.engines.labelgroups import LabelSets, copies_of, label_sets, weights_of
 from bunrui.engines.stream import annotate
-from bunrui.errors import (
-    LabelError,
-    MismatchError,
-    NotLearnedError,
-    Option,
-    OptionError,
-    Step,
-    UnlearnError,
-    check_whole,
-)
+from bunrui.errors import LabelError, MismatchError, NotLearnedError, Option, OptionError, Step, check_whole
 from bunrui.kernel.slices import Mutex
 from bunrui.labels import check_types, given_label, noun_of, type_of
 from bunrui.memory import KeptPool, Memory, PoolTexts, by_digest
@@ -40,6 +31,7 @@ from bunrui.models.model import Model, WordQuestion, check_label
 from bunrui.models.scorer import log_prior, smoothing_of
 from bunrui.models.view import select
 from bunrui.sample import Drawn, LowestDigests
+from bunrui.sparse import Floats
 from bunrui.unlabelled import PoolWeight, check_reads_pool, reads_pool, weigh
 from bunrui.unlabelled import is_due as is_weighing_due
 
@@ -52,7 +44,6 @@ SETTINGS = ("smoothing", "alpha", "prior", "unseen", "min_df", "max_features", "
 OPTIONS = ("model", "analyzer", *SETTINGS)
 _STATE = (*OPTIONS, "memory", "calibration", "choice", "pool_weight", "_reads_pool", "_is_checked")
 
-Floats = npt.NDArray[np.float64]
 Texts = Any
 Labels = Any
 
@@ -176,9 +167,9 @@ class AnyClassifier(ABC):
                 return Choice(reason="nothing has been learned yet")
             return Choice(reason=why_not(self.counts, self.get_params()) or self._why_no_sample())
 
-    @abstractmethod
     def _why_no_sample(self) -> str:
         """Why there was nothing to choose by."""
+        return self.memory.why_no_sample
 
     @abstractmethod
     def choose(self, metric: str = "accuracy") -> Choice:
@@ -725,11 +716,7 @@ class TextClassifier(AnyClassifier):
         with memory.lock.write():
             pool = memory.pool
             assert isinstance(pool, KeptPool)
-            gone = list(pool.texts()) if texts is None else list(by_digest(texts))
-            for row, digest in enumerate(gone):
-                if digest not in pool.texts():
-                    raise UnlearnError(f"text {row} is not among those without a label: nothing was taken back", row)
-            pool.remove(gone)
+            pool.remove(list(pool.texts() if texts is None else by_digest(texts)))
         self._choose_where_due(has_other_pool=True)
         return self
 
@@ -767,9 +754,6 @@ class TextClassifier(AnyClassifier):
             self._choose("accuracy" if last is None else last.metric)
         elif is_other:
             self._choose(None)
-
-    def _why_no_sample(self) -> str:
-        return self.memory.why_no_sample
 
     def choose(self, metric: str = "accuracy") -> Choice:
         """Choose the model that `model="auto"` stands for anew, from the sample that is kept."""

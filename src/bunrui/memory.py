@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -220,8 +220,11 @@ class KeptPool:
         self._texts |= texts
         self._n_changes += 1
 
-    def remove(self, digests: Iterable[bytes]) -> None:
-        """Let texts go, which are there."""
+    def remove(self, digests: Sequence[bytes]) -> None:
+        """Let texts go, all or none: all of them must be there."""
+        for row, digest in enumerate(digests):
+            if digest not in self._texts:
+                raise UnlearnError(f"text {row} is not among those without a label: nothing was taken back", row)
         for digest in digests:
             del self._texts[digest]
         self._n_changes += 1

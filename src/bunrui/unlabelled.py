@@ -23,7 +23,7 @@ import numpy as np
 
 from bunrui.analysis import Analyzer
 from bunrui.analysis.analyzer import alike
-from bunrui.choice import FEWEST, LeftOut
+from bunrui.choice import FEWEST, ONE_LABEL, LeftOut, are_plausible
 from bunrui.counts import Counts
 from bunrui.errors import DataError, OptionError
 from bunrui.memory import Memory, PoolTexts
@@ -111,10 +111,8 @@ class PoolWeight:
         except (TypeError, KeyError, AttributeError) as error:
             raise DataError(f"the weight of a pool has other fields: {error}") from error
         numbers = [number for each in evidence for number in each]
-        sizes = (found.n_docs, found.n_labels, found.n_pool)
         is_right = (
-            all(type(number) in (int, float) and -1e6 <= number <= 1e6 for number in numbers)
-            and all(type(n) is int and 0 <= n < 1 << 62 for n in sizes)
+            are_plausible(numbers, (found.n_docs, found.n_labels, found.n_pool))
             and isinstance(found.reason, str)
             and isinstance(found.model, str)
             and type(found.weight) in (int, float)
@@ -165,7 +163,7 @@ def why_not(counts: Counts, options: Mapping[str, Any]) -> str | None:
     if reason is not None:
         return reason
     if len(counts.live_labels) < 2:
-        return "there are no two labels to tell apart"
+        return ONE_LABEL
     if int(counts.doc_count.sum()) != counts.n_docs:
         return "some documents have several labels"
     from bunrui.models.pool import MOST_CELLS

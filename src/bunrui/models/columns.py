@@ -57,6 +57,8 @@ _VAR_SMOOTHING = 1e-9
 class ColumnsForm:
     """A likelihood for each column: rows are lists of dicts, and columns those of the table."""
 
+    model = "columns"
+
     def __init__(self, likelihoods: ColumnLikelihoods, kinds: Mapping[str, str], prior: Any) -> None:
         self.likelihoods = likelihoods
         self.kinds = kinds
@@ -80,6 +82,8 @@ class ColumnsForm:
 class PairsForm:
     """The same of `aode`, which reads arrays."""
 
+    model = "aode"
+
     def __init__(self, pairs: Pairs, columns: Sequence[str]) -> None:
         self.pairs = pairs
         self.columns = columns
@@ -100,7 +104,6 @@ class ColumnsModel(Fitted):
 
     def __init__(
         self,
-        name: str,
         counts: Counts,
         analyzer: ColumnsAnalyzer,
         shape: Shape,
@@ -108,7 +111,6 @@ class ColumnsModel(Fitted):
         mark: Any,
     ) -> None:
         super().__init__(counts, analyzer, form, counts.live_labels, None, mark)
-        self._name = name
         self._kinds = analyzer.kinds
         self._shape = shape
 
@@ -150,7 +152,7 @@ class ColumnsModel(Fitted):
     def words(self, question: WordQuestion) -> list[Word]:
         """There are none."""
         raise OptionError(
-            f"the model {self._name!r} has no weights of words: explain shows what the columns of a row "
+            f"the model {self.form.model!r} has no weights of words: explain shows what the columns of a row "
             "add, and a model that reads counts, such as multinomial, has weights"
         )
 
@@ -172,7 +174,7 @@ def train_columns(
         raise DataError("the rows that were learned have no columns: there is nothing to classify by")
     train = _train_pairs if options["model"] == "aode" else _train_likelihoods
     form = train(options, shape, analyzer.kinds, shape.values(rows), np.concatenate(labels))
-    return ColumnsModel(options["model"], counts, analyzer, shape, form, mark)
+    return ColumnsModel(counts, analyzer, shape, form, mark)
 
 
 def _train_likelihoods(
@@ -248,9 +250,9 @@ class Shape(NamedTuple):
         out = []
         for k, row in enumerate(rows):
             try:
-                for name in self.needed:
-                    if name not in row:
-                        raise _missing(name, self.needed)
+                for name in (name for name in self.needed if name not in row):
+                    has = f"every row that was learned has {some(map(repr, self.needed))}"
+                    raise TableError(f"the column {name!r} is missing: {has}; null where there is no value")
                 out.append({name: _value(name, row.get(name), form) for name, form in self.forms.items()})
             except TableError as error:
                 raise TableError(error.problem, k) from None
@@ -277,7 +279,8 @@ def shape_of(rows: Sequence[Cells], kinds: Mapping[str, str]) -> Shape:
                 seen.add(_form(cell, may_be_date="string" not in seen))
     for name in kinds:
         if name not in found:
-            raise OptionError(f"a kind is given for the column {name!r}, which no row has: {_listed(found)}")
+            known = f"the columns are {some(map(repr, found))}" if found else "there are no columns"
+            raise OptionError(f"a kind is given for the column {name!r}, which no row has: {known}")
     forms = {name: _decided(seen, kinds.get(name)) for name, seen in found.items()}
     needed = [name for name, times in present.items() if times == len(rows) and forms[name] != "nothing"]
     return Shape(forms, tuple(needed))
@@ -321,14 +324,3 @@ def _number(cell: Number | bool) -> int | float:
         return int(cell)
     except ValueError:
         return float(cell)
-
-
-def _missing(name: str, needed: Sequence[str]) -> TableError:
-    has = some(map(repr, needed))
-    return TableError(
-        f"the column {name!r} is missing: every row that was learned has {has}; null where there is no value"
-    )
-
-
-def _listed(names: Mapping[str, Any]) -> str:
-    return f"the columns are {some(map(repr, names))}" if names else "there are no columns"

@@ -55,6 +55,7 @@ class Reading(NamedTuple):
 
 
 def read(analyzer: Analyzer, document: Any) -> Reading:
+    """The features of a string, a list of tokens, or a mapping from word to count."""
     if isinstance(document, str):
         inputs.strings([document])
         spans: dict[str, list[tuple[int, int]]] = {}
@@ -66,7 +67,10 @@ def read(analyzer: Analyzer, document: Any) -> Reading:
             start = min(max(token.start, 0), n)
             spans.setdefault(analyzer.written(token.text), []).append((start, min(max(token.end, start), n)))
         return Reading({feature: len(places) for feature, places in spans.items()}, spans, names)
-    inputs.given([_checked(document)])
+    if not isinstance(document, (list, tuple, Mapping)):
+        kind = type(document).__name__
+        raise DataError(f"the text should be a string, a list of tokens or a mapping from word to count, not {kind}")
+    inputs.given([document])  # for its checks
     counts = document if isinstance(document, Mapping) else Counter(document)
     tally: Counter[str] = Counter()
     for word, count in counts.items():
@@ -82,13 +86,6 @@ def _names(analyzer: Analyzer, words: Sequence[str]) -> dict[str, str]:
         if analyzer.written(word) != word:
             found.setdefault(analyzer.written(word), []).append(word)
     return {feature: " | ".join(several) for feature, several in found.items()}
-
-
-def _checked(document: Any) -> Any:
-    if isinstance(document, (list, tuple, Mapping)):
-        return document
-    kind = type(document).__name__
-    raise DataError(f"the text should be a string, a list of tokens or a mapping from word to count, not {kind}")
 
 
 def explain(

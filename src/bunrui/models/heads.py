@@ -157,7 +157,8 @@ def cells_of(X: Sparse, options: HeadOptions, *, copy: bool = True) -> Cells:
     if options.presence:
         return Cells(starts, indices, np.empty(0, np.int64), np.ones(1), X.shape[1])
     most = values.max(initial=1)
-    if most < _SMALL_COUNT and values.min(initial=1) > 0 and (values.dtype.kind in "iu" or _is_whole(values)):
+    is_whole = values.dtype.kind in "iu" or (values == values.astype(np.int64)).all()
+    if is_whole and most < _SMALL_COUNT and values.min(initial=1) > 0:
         table = read_values(np.arange(int(most) + 1), options.log)
         return Cells(starts, indices, values.astype(np.int64, copy=copy), table, X.shape[1])
     # No two cells have one code, but the first that is 1 speaks for all of them.
@@ -167,10 +168,6 @@ def cells_of(X: Sparse, options: HeadOptions, *, copy: bool = True) -> Cells:
     return Cells(
         starts, indices, codes, read_values(values, options.log), X.shape[1], int(ones[0]) if len(ones) else -1
     )
-
-
-def _is_whole(values: npt.NDArray[Any]) -> bool:
-    return bool((values == values.astype(np.int64)).all())
 
 
 def read_values(values: npt.NDArray[Any], log: bool) -> Floats:

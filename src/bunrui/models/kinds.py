@@ -183,8 +183,43 @@ class Trained(NamedTuple):
         return True
 
     def check(self, options: Options) -> None:
-        """Refuse options that the model does not take."""
-        _check_options(self.name, options)
+        """Refuse options that the model does not take.
+
+        >>> usual = {"unseen": "ignore", "smoothing": "eap", "prior": "empirical", "class_norm": False}
+        >>> TRAINED["aode"].check(usual | {"against_rest": False, "alpha": 1.0, "analyzer": "words", "m": 1})
+        Traceback (most recent call last):
+        bunrui.errors.OptionError: aode has no alpha: its smoothing is that of the article; leave it out
+        """
+        model = self.name
+        if not self.on_text and not _has_columns(options["analyzer"]):
+            raise OptionError(
+                f"the model {model!r} reads tables, not text", option="model", hint=(Step("learn-table"),)
+            )
+        if reads_table(model, options["analyzer"]):
+            for name, usual in (("min_df", 1), ("max_features", None)):
+                if options[name] != usual:
+                    raise OptionError((f"the model {model!r} reads all columns: leave ", Option(name), " out"))
+        if model != "columns" and options["prior"] != "empirical":
+            raise OptionError(
+                (f"{model} has no class prior: leave ", Option("prior"), " out, or set it to 'empirical'")
+            )
+        if options["unseen"] != "ignore":
+            raise OptionError((f"{model} knows nothing of words that it never saw: use ", Option("unseen", "ignore")))
+        for name in ("class_norm", "against_rest"):
+            if options[name]:
+                says = f" changes how counts are read, and {model} is trained from documents"
+                raise OptionError((Option(name), says), hint="leave it out")
+        _check_m(model, options["m"])
+        if model == "twcnb":
+            return
+        if options["smoothing"] != "eap" and model != "columns":
+            chosen = Option("smoothing", options["smoothing"])
+            raise OptionError((f"{model} does not know ", chosen), hint="leave it out")
+        if options["alpha"] is not None and model == "aode":
+            raise OptionError(("aode has no ", Option("alpha"), ": its smoothing is that of the article; leave it out"))
+        if isinstance(options["alpha"], Mapping):
+            hint = "it smooths the ratios of all words alike"
+            raise OptionError((Option("alpha"), f" of {model}"), option="alpha", expected="a number", hint=hint)
 
     def default_alpha(self, *, class_norm: bool = False) -> float:
         """α where the user names none."""
@@ -228,41 +263,6 @@ def kind_of(model: str) -> Counting | Trained:
 def is_kept(model: str) -> bool:
     """Whether a file keeps the weights of a model."""
     return model in TRAINED and TRAINED[model].is_kept
-
-
-def _check_options(model: str, options: Mapping[str, Any]) -> None:
-    """Refuse what a trained model does not take.
-
-    >>> usual = {"unseen": "ignore", "smoothing": "eap", "prior": "empirical", "class_norm": False}
-    >>> _check_options("aode", usual | {"against_rest": False, "alpha": 1.0, "analyzer": "words", "m": 1})
-    Traceback (most recent call last):
-    bunrui.errors.OptionError: aode has no alpha: its smoothing is that of the article; leave it out
-    """
-    if not TRAINED[model].on_text and not _has_columns(options["analyzer"]):
-        raise OptionError(f"the model {model!r} reads tables, not text", option="model", hint=(Step("learn-table"),))
-    if reads_table(model, options["analyzer"]):
-        for name, usual in (("min_df", 1), ("max_features", None)):
-            if options[name] != usual:
-                raise OptionError((f"the model {model!r} reads all columns: leave ", Option(name), " out"))
-    if model != "columns" and options["prior"] != "empirical":
-        raise OptionError((f"{model} has no class prior: leave ", Option("prior"), " out, or set it to 'empirical'"))
-    if options["unseen"] != "ignore":
-        raise OptionError((f"{model} knows nothing of words that it never saw: use ", Option("unseen", "ignore")))
-    for name in ("class_norm", "against_rest"):
-        if options[name]:
-            says = f" changes how counts are read, and {model} is trained from documents"
-            raise OptionError((Option(name), says), hint="leave it out")
-    _check_m(model, options["m"])
-    if model == "twcnb":
-        return
-    if options["smoothing"] != "eap" and model != "columns":
-        chosen = Option("smoothing", options["smoothing"])
-        raise OptionError((f"{model} does not know ", chosen), hint="leave it out")
-    if options["alpha"] is not None and model == "aode":
-        raise OptionError(("aode has no ", Option("alpha"), ": its smoothing is that of the article; leave it out"))
-    if isinstance(options["alpha"], Mapping):
-        hint = "it smooths the ratios of all words alike"
-        raise OptionError((Option("alpha"), f" of {model}"), option="alpha", expected="a number", hint=hint)
 
 
 def _check_m(model: str, m: Any) -> None:

@@ -88,7 +88,7 @@ def read_rows(docs: Documents, recipe: Recipe, v: Vocabulary, copies: Integers, 
 def _read_slice(
     docs: Documents, lo: int, hi: int, recipe: Recipe, longest: int, v: Vocabulary, copies: Integers
 ) -> Rows:
-    offsets, has_counts = docs.offsets[docs.lists] if len(docs.lists) else docs.offsets, len(docs.counts) > 0
+    offsets = docs.offsets[docs.lists] if len(docs.lists) else docs.offsets
     n_bytes = int(offsets[hi] - offsets[lo])
     scratch = scratch_for(longest)
     room = min(n_bytes // 2, _MOST_ROOM) + len(scratch.items.starts)
@@ -100,7 +100,7 @@ def _read_slice(
         values=np.empty(room, np.uint32),
         firsts=np.zeros(hi - lo + 1, np.int64),
         places=np.empty(room, np.uint32),
-        counts=np.empty(room, np.int64) if has_counts else NO_COUNTS,
+        counts=np.empty(room, np.int64) if len(docs.counts) else NO_COUNTS,
     )
     reading = Reading(np.zeros(len(v.hashes), np.int64), np.zeros(kernel.STATES, np.int64))
     while True:
@@ -109,7 +109,7 @@ def _read_slice(
             break
         if status == kernel.UNKNOWN:
             raise DataError("a text has a feature that was never counted: count the texts first")
-        grows = ("features", "values") if status == kernel.GROW_FEATURES else ("places", "counts") if has_counts else ("places",)
+        grows = ("features", "values") if status == kernel.GROW_FEATURES else ("places", "counts")
         rows = rows._replace(**{name: resized(getattr(rows, name), 2 * len(getattr(rows, name))) for name in grows})
     n_features, n_items = int(rows.starts[-1]), int(rows.firsts[-1])
     return rows._replace(

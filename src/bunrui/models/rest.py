@@ -33,11 +33,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.counts import Counts, Label
-from bunrui.errors import OptionError
+from bunrui.counts import Counts
 from bunrui.kernel.arithmetic import expm1, log
 from bunrui.models.complement import complement
-from bunrui.models.scorer import MLE_LAMBDA, Docs, Scorer, Smoothing, positive, prior_shares
+from bunrui.models.scorer import MLE_LAMBDA, Docs, Scorer, Smoothing, given_share, positive, prior_shares
 from bunrui.models.view import CountView, FeatureCounts
 from bunrui.sparse import Floats
 
@@ -131,20 +130,13 @@ def log_label_prior(counts: Counts | Docs, prior: Any) -> Floats:
     out = np.zeros(len(counts.labels))
     if isinstance(prior, Mapping):
         for c in np.flatnonzero(counts.doc_count).tolist():
-            out[c] = math.log(_given(counts.labels[c], prior))
+            out[c] = math.log(given_share(counts.labels[c], prior, alone=True))
         return out
     # Many labels have as many documents as others.
     distinct, places = np.unique(counts.doc_count, return_inverse=True)
     pairs = [np.array([counts.n_docs - docs, docs]) for docs in distinct.tolist()]
     logs = [math.log(prior_shares(pair, [0, 1], prior)[1]) if pair[1] else 0.0 for pair in pairs]
     return np.array(logs)[places]
-
-
-def _given(label: Label, prior: Mapping[Label, float]) -> float:
-    share = prior.get(label)
-    if not isinstance(share, (int, float, np.number)) or not 0 < float(share) < 1:
-        raise OptionError(f"the prior of the label {label!r} by itself should be above 0 and below 1, not {share!r}")
-    return float(share)
 
 
 def best_cut(scores: Floats, has: npt.NDArray[np.bool_], weights: Floats) -> float:

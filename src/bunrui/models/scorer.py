@@ -242,7 +242,7 @@ def prior_shares(docs: npt.NDArray[Any], labels: Sequence[Any], prior: Any) -> F
     [0.7, 0.3]
     """
     if isinstance(prior, Mapping):
-        return np.array([_given(label, prior) for label in labels])
+        return np.array([given_share(label, prior) for label in labels])
     if prior == "empirical":
         return np.asarray(docs / docs.sum(), np.float64)
     if prior == "uniform":
@@ -261,10 +261,14 @@ def prior_shares(docs: npt.NDArray[Any], labels: Sequence[Any], prior: Any) -> F
     return np.asarray((docs + float(lam)) / (docs.sum() + float(lam) * len(docs)), np.float64)
 
 
-def _given(label: Any, prior: Mapping[Any, float]) -> float:
-    value = prior.get(label)
-    if not isinstance(value, (int, float, np.number)) or not 0 < float(value) < np.inf:
-        raise OptionError(f"the prior of {label!r}", option="prior", value=value, expected="above 0")
+def given_share(label: Any, prior: Mapping[Any, float], *, alone: bool = False) -> float:
+    """P(c) that a user gives; of a label `alone`, which is there or not, it is below 1."""
+    value, most = prior.get(label), 1 if alone else np.inf
+    if not isinstance(value, (int, float, np.number)) or not 0 < float(value) < most:
+        what, expected = f"the prior of {label!r}", "above 0"
+        if alone:
+            what, expected = f"the prior of the label {label!r} by itself", "above 0 and below 1"
+        raise OptionError(what, option="prior", value=value, expected=expected)
     return float(value)
 
 

@@ -24,7 +24,7 @@ from bunrui.models.model import Model
 from bunrui.store import lifecycle
 from bunrui.store.check import Report, check
 from bunrui.store.file import File, find_weights
-from bunrui.store.lifecycle import Document, Page, Search, Selection
+from bunrui.store.lifecycle import Document, Page, Selection
 from bunrui.store.log import Names
 from bunrui.store.merge import Source, merge
 from bunrui.store.options import (
@@ -186,10 +186,7 @@ class StoredClassifier(AnyClassifier):
             with self.unlearning() as session:
                 session.add(texts, labels)
             return self
-        choice = _choice(None, ids, digests)
-        self._need_log()
-        with self._file.writing("unlearn") as transaction:
-            lifecycle.change(self._file, self, transaction, choice, lambda _: [])
+        self._change("unlearn", {}, _choice(None, ids, digests), lambda _: [])
         return self
 
     def learn_unlabelled(self, texts: Texts) -> StoredClassifier:
@@ -229,13 +226,10 @@ class StoredClassifier(AnyClassifier):
         known = None
         if texts is not None and self.keep != "text":
             known = {digest.tobytes(): text for digest, text in zip(document_digests(texts), texts, strict=True)}
-        self._need_log()
         names = lifecycle.check_labels(as_list(labels))
         check_new(names)
         new_labels = lifecycle.one_for_one(names[0]) if is_label(labels) else lambda _: names
-        with self._file.writing("relabel", labels=names) as transaction:
-            lifecycle.change(self._file, self, transaction, choice, new_labels, known)
-        return transaction.n_docs
+        return self._change("relabel", {"labels": names}, choice, new_labels, known)
 
     def relabel_each(self, changes: Iterable[tuple[str, Sequence[Label], Sequence[Label]]]) -> int:
         """Give documents other labels, each its own, all or none; how many have changed.
@@ -247,17 +241,21 @@ class StoredClassifier(AnyClassifier):
 
     def forget(self, *, before: datetime | None = None, source: str | None = None) -> int:
         """Unlearn the documents that were learned before a time, or came from a source; how many there were."""
-        choices = []
-        if before is not None:
-            choices.append(lifecycle.by_time(before))
-        if source is not None:
-            choices.append(lifecycle.by_source(source))
-        if not choices:
+        if before is None and source is None:
             raise OptionError(("forget needs ", Option("before", ...), ", ", Option("source", ...), ", or both"))
+        choice = lifecycle.by_time(before)
+        if source is not None:
+            choice = lifecycle.all_of(choice, lifecycle.by_source(source))
         note = {"before": before.isoformat() if before else None, "source": source}
+        return self._change("forget", note, choice, lambda _: [])
+
+    def _change(
+        self, kind: str, note: dict[str, Any], choice: Selection, new_labels: lifecycle.Change, texts: Any = None
+    ) -> int:
+        """Change the labels of the chosen documents in a transaction of its own; how many have changed."""
         self._need_log()
-        with self._file.writing("forget", **note) as transaction:
-            lifecycle.change(self._file, self, transaction, lifecycle.all_of(*choices), lambda _: [])
+        with self._file.writing(kind, **note) as transaction:
+            lifecycle.change(self._file, self, transaction, choice, new_labels, texts)
         return transaction.n_docs
 
     def _need_log(self) -> None:
@@ -273,11 +271,11 @@ class StoredClassifier(AnyClassifier):
 
     def drop_label(self, label: Label) -> int:
         """Take a label from all documents, and unlearn those that have no other; how many had it."""
-        return lifecycle.drop_label(self._file, self, label)
+        return lifecycle.take_label(self._file, self, label)
 
     def move_label(self, label: Label, to: Label) -> int:
         """Give all documents of a label another one in its place; how many had it."""
-        return lifecycle.move_label(self._file, self, label, to)
+        return lifecycle.take_label(self._file, self, label, to)
 
     @contextmanager
     def learning(self, *, unique: bool = False, note: Mapping[str, Any] | None = None) -> Iterator[Learning]:
@@ -379,7 +377,7 @@ class StoredClassifier(AnyClassifier):
     @property
     def is_trained(self) -> bool:
         """Whether the next question is answered without training: counts are enough, or the file has the weights."""
-        return not self.needs_documents or (is_kept(self.model) and self._file.is_trained(self.get_params()))
+        return not self.needs_documents or (is_kept(self.model) and self._file.trained(self.get_params())[0])
 
     def train(self) -> bool:
         """Train the model now and keep its weights in the file, so that the next process answers at once.
@@ -481,7 +479,7 @@ class StoredClassifier(AnyClassifier):
         """
         check_whole("limit", limit)
         with self._reading() as store:
-            return lifecycle.browse(store, Search(contains, label, since, before, change), begin, limit)
+            return lifecycle.browse(store, contains, label, since, before, change, begin, limit)
 
     @contextmanager
     def _reading(self) -> Iterator[Store]:
@@ -540,7 +538,7 @@ class StoredClassifier(AnyClassifier):
             raise OptionError("another analyzer has other counts: make a new file and learn the documents again")
         check_names(options)
         checked = TextClassifier(**(self.get_params() | complete_options(options)))
-        if self.keep == "text" or not self._file.is_trained(checked.get_params()):
+        if self.keep == "text" or not self._file.trained(checked.get_params())[0]:
             check_keeps(checked.model, self.keep, self.path)
         has_changed = checked.settings != self.settings
         self._file.configure(
@@ -608,7 +606,7 @@ class StoredClassifier(AnyClassifier):
             n_changed = 0 if self.calibration is None else self._file.n_changed(self.calibration.tx)
         # Before the lock: both ask for it, and who waits to learn keeps all out, also one that reads and asks again.
         is_trained, choice, pool, kind = self.is_trained, self.model_, self.unlabelled_, self.label_type
-        n_trained = self._file.n_trained(self.get_params()) if is_kept(self.model) else 0
+        n_trained = self._file.trained(self.get_params())[1] if is_kept(self.model) else 0
         with self.memory.lock.read():
             counts = self.counts
             labels = {label: n for label, (n, _, _) in counts.class_totals().items()}

@@ -29,7 +29,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from typing import Any
+from typing import IO, Any
 from weakref import WeakSet
 
 from bunrui.errors import DamagedError, Step, StoreError
@@ -332,34 +332,25 @@ def _alone(path: str) -> Iterator[bool]:
     if sys.platform == "win32":  # which neither replaces nor deletes files that are open
         yield True
         return
-    with _opened(path) as handle:
-        fcntl.lockf(handle, fcntl.LOCK_EX, 1, _LOOKING)
-        yield not _is_locked(handle, _N_SHARED, _SHARED) and not _is_locked(handle, 1, _AT_WORK)
+    with open(path, "rb+", buffering=0) as file:
+        fcntl.lockf(file, fcntl.LOCK_EX, 1, _LOOKING)
+        yield not _is_locked(file, _N_SHARED, _SHARED) and not _is_locked(file, 1, _AT_WORK)
 
 
 def _is_in_use(index: str) -> bool:
     try:
-        with _opened(index) as handle:
-            return _is_locked(handle, 1, _INDEX_IN_USE)
+        with open(index, "rb+", buffering=0) as file:
+            return _is_locked(file, 1, _INDEX_IN_USE)
     except OSError:
         return False
 
 
-@contextmanager
-def _opened(path: str) -> Iterator[int]:
-    handle = os.open(path, os.O_RDWR)
-    try:
-        yield handle
-    finally:
-        os.close(handle)
-
-
-def _is_locked(handle: int, n_bytes: int, start: int) -> bool:
+def _is_locked(file: IO[bytes], n_bytes: int, start: int) -> bool:
     """Whether another process has locked some bytes of a file; if not, this one has until it closes it."""
     if sys.platform == "win32":
         return False
     try:
-        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, n_bytes, start)
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, n_bytes, start)
     except OSError:
         return True
     return False

@@ -21,32 +21,14 @@ from bunrui.kernel.workspace import release
 from bunrui.memory import Batch, Memory, Parameters
 from bunrui.models import kind_of
 from bunrui.sample import Drawn
+from bunrui.store import weights
 from bunrui.store.compact import compact, join, wipe
 from bunrui.store.log import Seen
-from bunrui.store.options import (
-    can_choose,
-    check_keeps,
-    choice_of,
-    choose_if_due,
-    choose_now,
-    chosen_of,
-    draw,
-    options_of,
-)
+from bunrui.store.options import can_choose, check_keeps, choose_if_due, choose_now, chosen_of, draw, options_of
 from bunrui.store.pool import FilePool
 from bunrui.store.store import State, Store, apply
 from bunrui.store.transaction import GOES_ON, OF_SETTINGS, Entry, History, Transaction, kinds_since, undo
-from bunrui.store.weights import (
-    Heading,
-    Rows,
-    is_due,
-    key_of,
-    read_heading,
-    read_weights,
-    stamp_weights,
-    unpacker_of,
-    write_weights,
-)
+from bunrui.store.weights import Heading, Rows, read_heading, read_weights, stamp_weights
 
 _log = logging.getLogger("bunrui")
 T = TypeVar("T")
@@ -95,7 +77,7 @@ class File:
     # Reading
 
     def catch_up(self) -> bool:
-        """Read what others have written; whether there was any."""
+        """Read the changes of other processes; return whether there were any."""
         with self.use():
             self.store.reconnect()
             return self._catch_up()
@@ -227,7 +209,7 @@ class File:
             self._load()
 
     def undo(self, to: int | None, last: int | None) -> list[Entry]:
-        """Take back the transactions after a number, or the last one: those that it took, the last one first."""
+        """Take back the transactions after a number, or the last one; return them, the last one first."""
         self.check_not_read_only("undo")
         with self.use():
             with self._session():
@@ -261,7 +243,7 @@ class File:
         self.check_not_read_only("configure" if kind == "set" else kind)
         with self.use():
             with self._session():
-                before, choice = self.store.settings(), choice_of(self.store)
+                before, choice = self.store.settings(), chosen_of(self.store).choice
                 settings = json.loads(json.dumps(settings, default=float))  # as the file will have them
                 changed = {name: value for name, value in settings.items() if value != before.get(name)}
                 if not changed:
@@ -298,7 +280,7 @@ class File:
     # Weights
 
     def read_again(self) -> None:
-        """Let features have the ids that whoever opens the file will give them: weights are kept by these."""
+        """Give features the ids that they get when somebody opens the file: weights are kept by these ids."""
         with self.use():
             counts = self.memory.counts
             if not self._is_as_read or counts.n_ids != counts.n_features:  # a snapshot leaves lost features out
@@ -310,23 +292,20 @@ class File:
             heading = None
             with suppress(DamagedError):
                 heading = read_heading(self.store)
-            return is_due(heading, options, self.memory.counts.n_docs, self.store.snapshot())
+            return weights.is_due(heading, options, self.memory.counts.n_docs, self.store.snapshot())
 
-    def is_trained(self, options: Mapping[str, Any]) -> bool:
-        """Whether the file has the weights of a model with these options, of all its documents."""
-        stored = self._stored(options)
-        return stored is not None and stored.is_current
+    def trained(self, options: Mapping[str, Any]) -> tuple[bool, int]:
+        """Whether the file has the weights of a model with these options, of all its documents.
 
-    def n_trained(self, options: Mapping[str, Any]) -> int:
-        """How many documents a model with these options need not learn again: `arow` goes on from older weights."""
-        stored = self._stored(options)
-        goes_on = stored is not None and (stored.is_current or options["model"] == "arow")
-        return stored.heading.n_docs if stored is not None and goes_on else 0
-
-    def _stored(self, options: Mapping[str, Any]) -> Stored | None:
+        And the number of documents that it need not learn again: `arow` goes on from older weights.
+        """
+        stored = None
         with self.at_rest(), suppress(DamagedError):
-            return find_weights(self.store, options, self.memory.counts)
-        return None
+            stored = find_weights(self.store, options, self.memory.counts)
+        if stored is None:
+            return False, 0
+        goes_on = stored.is_current or options["model"] == "arow"
+        return stored.is_current, stored.heading.n_docs if goes_on else 0
 
     def _heading_to_stay(self) -> Heading | None:
         """The heading of weights that the counts of a compacted file fit to; call while writing."""
@@ -345,21 +324,21 @@ class File:
         """Write weights down; `is_of` tells whether they were trained from some counts."""
         with self.use(), self._session():
             # Only documents and options matter: a calibration since, or a compaction, changes no weight.
-            if not is_of(self.memory.counts) or heading.options != key_of(options_of(self.store)):
+            if not is_of(self.memory.counts) or heading.options != weights.key_of(options_of(self.store)):
                 raise StoreError(
                     f"another process has changed {self.store.path} while its model was trained, and nothing was kept",
                     hint="train it again",
                 )
-            write_weights(self.store, heading, rows)
+            weights.write_weights(self.store, heading, rows)
             stamp_weights(self.store, heading)
 
     def check_not_read_only(self, verb: str) -> None:
-        """Refuse what would change a file that was opened for reading."""
+        """Refuse a change of a file that was opened for reading."""
         if self.read_only:
             raise StoreError(f"{self.store.path} was opened for reading only: open it with read_only=False to {verb}")
 
     def check_writable(self, verb: str) -> None:
-        """Refuse what would change the counts of a file that lacks some."""
+        """Refuse a change of counts where the file was opened for reading, or lacks some counts."""
         self.check_not_read_only(verb)
         check_not_pruned(self.store, verb)
 
@@ -367,9 +346,7 @@ class File:
 
     def seen(self, *, needed: bool) -> Seen | None:
         """The texts that were learned, None where the file does not know; call while writing."""
-        if self.store.keep == "nothing":
-            return find_seen(self.store, needed=needed)
-        return Seen(np.empty(0, np.uint64), self.store.log.index("digests"))
+        return find_seen(self.store, needed=needed, by_index=True)
 
 
 class LogDocuments:
@@ -409,7 +386,7 @@ class LogDocuments:
             stored = find_weights(store, options, self._file.memory.counts)
             return None if stored is None else make(read_weights(store, stored.heading), stored.mark, stored.is_current)
         except DataError as error:
-            damaged = unpacker_of(store).damaged(str(error))
+            damaged = weights.unpacker_of(store).damaged(str(error))
         except DamagedError as error:
             damaged = error
         if store.keep != "text":
@@ -476,10 +453,10 @@ def check_not_pruned(store: Store, verb: str) -> None:
         )
 
 
-def find_seen(store: Store, *, needed: bool) -> Seen | None:
-    """The texts that a file has learned, None where it does not know."""
+def find_seen(store: Store, *, needed: bool, by_index: bool = False) -> Seen | None:
+    """The texts that a file has learned, None where it does not know; an index takes more memory, and stays."""
     if store.keep != "nothing":
-        return Seen(store.log.keys())
+        return Seen(np.empty(0, np.uint64), store.log.index("digests")) if by_index else Seen(store.log.keys())
     if needed:
         raise StoreError(
             f"{store.path} keeps nothing of its documents, so that it cannot tell which texts it has "

@@ -1,10 +1,8 @@
-"""Change learned documents: take them back, give them other labels; rename, drop and move labels; and look through
-them.
+"""Change learned documents: take them back, give them other labels; rename, drop and move labels; page through them.
 
-Each change is one transaction.  A document that changes is taken out of the log and entered anew; the counts lose
-its old share and get a new one, counted from its text.  Where the file keeps no text, labels can still be
-dropped and moved as long as no document has several.  Which documents change is a `Selection`, by what the log knows of
-them.
+Each change is one transaction.  A document that changes is taken out of the log and entered anew.  The counts lose its
+old share and get a new one, counted from its text.  Where the file keeps no text, labels can still be dropped and moved
+as long as no document has several.  A `Selection` says which documents change, by the columns of the log.
 """
 
 from __future__ import annotations
@@ -66,7 +64,7 @@ def change(
         transaction.remove({number: places.tolist()})
         transaction.n_docs += len(places)
         if left.any():
-            transaction.log(Row.of(_relabel(block.pick(np.flatnonzero(left)), transaction, after)))
+            transaction.log(Row.of(transaction.with_labels(block.pick(np.flatnonzero(left)), after)))
         if only_log:
             continue
         documents = _documents(block, texts, store.path)
@@ -75,9 +73,8 @@ def change(
             rows = np.flatnonzero(left)
             labels = [after[code] for code in block.codes[rows]]
             added.add([documents[row] for row in rows], added.sets(labels, len(rows)))
-    for sign, total in ((-1, taken.total), (1, added.total)):
-        if total is not None:
-            transaction.changes.append((sign, total))
+    taken.finish(transaction, -1)
+    added.finish(transaction, 1)
 
 
 def one_for_one(label: Label) -> Change:
@@ -142,27 +139,11 @@ def _documents(block: Block, texts: dict[bytes, Any] | None, path: str) -> list[
     return block.documents()
 
 
-def _relabel(block: Block, transaction: Transaction, labels: list[list[Label]]) -> Block:
-    """The block with other labels, by code."""
-    used = sorted({name for code in set(block.codes.tolist()) for name in labels[code]})
-    ids = dict(zip(used, transaction.label_ids(used).tolist(), strict=True))
-    return block._replace(label_sets=[[ids.get(name, 0) for name in names] for names in labels]).tidy()
-
-
-def drop_label(file: File, classifier: AnyClassifier, label: Label) -> int:
-    """Take a label away: from documents with several, and with the documents that have no other."""
-    return _take_label(file, classifier, plain(label), None)
-
-
-def move_label(file: File, classifier: AnyClassifier, label: Label, to: Label) -> int:
-    """Give all documents of a label another one instead."""
+def take_label(file: File, classifier: AnyClassifier, label: Label, to: Label | None = None) -> int:
+    """Take a label from all documents: give them another one in its place, or unlearn those that have no other."""
     if label == to:
         raise LabelError(f"{label!r} cannot be moved to itself")
-    return _take_label(file, classifier, plain(label), plain(to))
-
-
-def _take_label(file: File, classifier: AnyClassifier, label: Label, to: Label | None) -> int:
-    store = file.store
+    store, label, to = file.store, plain(label), plain(to)
     kind, note = ("drop", {"label": label}) if to is None else ("move", {"label": label, "to": to})
     with file.writing(kind, **note) as transaction:
         label_id = _find_label(file, label)
@@ -172,10 +153,9 @@ def _take_label(file: File, classifier: AnyClassifier, label: Label, to: Label |
         def after(labels: list[Label]) -> list[Label]:
             return [name for name in labels if name != label] + ([to] if to is not None and label in labels else [])
 
-        if store.keep == "text":
-            change(file, classifier, transaction, by_labels(label_id), after)
-        else:
-            change(file, classifier, transaction, by_labels(label_id), after, only_log=True)
+        has_texts = store.keep == "text"
+        change(file, classifier, transaction, by_labels(label_id), after, only_log=not has_texts)
+        if not has_texts:
             _change_counts(file, transaction, label, to)
     return transaction.n_docs
 
@@ -270,32 +250,20 @@ class Selection(NamedTuple):
         return alive[self.among(heading.block.pick(alive))] if len(alive) else alive
 
 
-class Picked(NamedTuple):
-    """Some documents of one block."""
-
-    number: int
-    places: Integers
-    block: Block
-
-
-def pick(store: Store, choice: Selection) -> Iterator[Picked]:
-    """The documents that are chosen, with their texts where the file keeps them."""
-    yield from _pick(store, choice)
-    choice.check()
-
-
-def _pick(store: Store, choice: Selection) -> Iterator[Picked]:
-    if choice.candidates is not None:
+def pick(store: Store, choice: Selection) -> Iterator[tuple[int, Integers, Block]]:
+    """The chosen documents, with their texts where the file keeps them: the number of a block, and places there."""
+    if choice.candidates is None:
+        for heading in list(store.log.headings()):
+            if len(places := choice.within(heading)):
+                yield heading.number, places, store.log.block(heading.number).pick(places)
+    else:
         for number, found in sorted(choice.candidates(store).items(), reverse=True):
             places = np.array(found)
             block = store.log.block(number).pick(places)
-            rows = np.flatnonzero(choice.among(block))  # the keys of an index may be those of others, too
+            rows = np.flatnonzero(choice.among(block))  # documents may share a key of the index
             if len(rows):
-                yield Picked(number, places[rows], block.pick(rows))
-        return
-    for heading in list(store.log.headings()):
-        if len(places := choice.within(heading)):
-            yield Picked(heading.number, places, store.log.block(heading.number).pick(places))
+                yield number, places[rows], block.pick(rows)
+    choice.check()
 
 
 def list_documents(store: Store) -> Iterator[Document]:
@@ -415,8 +383,8 @@ def by_labels(label: int) -> Selection:
 
 # --- page by page, the documents that came last first
 #
-# A page begins at a place, which is a block and a place there, and ends at one, where the next page begins.  One page
-# looks at so many documents and no more, whether it has found any or not: a search through a million takes several.
+# A page begins at a place, which is a block and a place there, and ends where the next page begins.  One page looks at
+# a limited number of documents, whether it has found any or not: a search through a million takes several pages.
 # Blocks that are joined between two pages only move towards the beginning, so that nothing is left out; at most some
 # documents come twice.
 
@@ -466,45 +434,35 @@ class Page(NamedTuple):
     looked: int
 
 
-class Search(NamedTuple):
-    """A search: documents fit that fulfil all of these.
+def browse(
+    store: Store,
+    contains: str | None,
+    label: Label | None,
+    since: datetime | None,
+    before: datetime | None,
+    change: int | None,
+    begin: str | None,
+    limit: int,
+) -> Page:
+    """The documents that fit, as `StoredClassifier.browse` has it; call while reading.
 
-    Attributes
-    ----------
-    contains : str or None
-        Words of the text; capital or small, and wide or narrow letters are the same.
-    label : str, int, bool or None
-    since, before : datetime or None
-        When it was learned first; without a zone, local time.
-    change : int or None
-        The transaction that it belongs to, by its number.
+    A transaction that has learned has the documents that it has learned; another one has those that it has changed,
+    with the labels that they had before.  One that was joined with others has only those that it has learned, and one
+    that was undone has none.
     """
-
-    contains: str | None = None
-    label: Label | None = None
-    since: datetime | None = None
-    before: datetime | None = None
-    change: int | None = None
-
-
-def browse(store: Store, search: Search, begin: str | None = None, limit: int = 50) -> Page:
-    """The documents from a place on that fit, at most `limit`; call while reading.
-
-    Of a transaction that has learned, the documents that it has learned; of another, those that it has changed, with
-    the labels that they had before.  Of one that was joined with others, only those that it has learned are known; of
-    one that was undone, none.
-    """
-    if search.contains and store.keep != "text":
+    if contains and store.keep != "text":
         raise StoreError(f"{store.path} keeps no texts to search: look for a label or a time")
     first = None if begin is None else Place.of(begin)
     names = store.labels()
-    wanted = _fold(search.contains or "")
+    if label is not None and not is_known(label, names):
+        return Page([], None, 0)
+    choice = by_time(before, since)
+    if label is not None:
+        choice = all_of(choice, by_labels(names.index(label)))
+    wanted = _fold(contains or "")
     hits: list[Hit] = []
     looked = n_bytes = 0
-    choice = _choice(names, search)
-    if choice is None:
-        return Page([], None, 0)
-    for heading in _headings(store, search.change, None if first is None else first.block):
+    for heading in _headings(store, change, None if first is None else first.block):
         number, places = heading.number, choice.within(heading)
         if first is not None and number == first.block:
             places = places[places <= first.place]
@@ -531,16 +489,6 @@ def _fold(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-def _choice(names: list[Label], search: Search) -> Selection | None:
-    """The part of a search that needs no texts; None where no document can fit."""
-    choices = [by_time(search.before, search.since)]
-    if search.label is not None:
-        if not is_known(search.label, names):
-            return None
-        choices.append(by_labels(names.index(search.label)))
-    return all_of(*choices)
-
-
 def _headings(store: Store, change: int | None, upto: int | None) -> Iterator[Heading]:
     """Blocks with the places to look at."""
     if change is None:
@@ -553,9 +501,5 @@ def _headings(store: Store, change: int | None, upto: int | None) -> Iterator[He
     if change > store.snapshot():
         return store.log.headings_of(change, upto)
     time = microseconds(datetime.fromisoformat(found[0].time))
-    return (_learned_at(heading, time) for heading in store.log.headings(upto))
-
-
-def _learned_at(heading: Heading, time: Any) -> Heading:
-    """The documents that were learned first at a time: those of one transaction have the same."""
-    return heading._replace(alive=heading.alive[heading.block.times[heading.alive] == time])
+    of_that_time = Selection(lambda block: block.times == time)  # the documents of one change share it
+    return (heading._replace(alive=of_that_time.within(heading)) for heading in store.log.headings(upto))

@@ -153,10 +153,7 @@ def _add_log(transaction: Transaction, source: Store, seen: Seen, keep: str) -> 
     n_duplicates = 0
     for _, block in source.log.blocks():
         n_duplicates += int(seen.add(key_words(block.digests)).sum())
-        copy = block.tidy()
-        used = sorted({names[k] for labels in copy.label_sets for k in labels})
-        ids = dict(zip(used, transaction.label_ids(used).tolist(), strict=True))
-        copy = copy._replace(label_sets=[sorted(ids[names[k]] for k in labels) for labels in copy.label_sets])
+        copy = transaction.with_labels(block, [[names[k] for k in labels] for labels in block.label_sets])
         transaction.log(Row.of(copy if keep == "text" else copy._replace(sizes=None, text=b"")))
     return n_duplicates
 

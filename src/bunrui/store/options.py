@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Path = str | os.PathLike[str]
 T = TypeVar("T")
 
-_NEW = {"class_norm": False, "against_rest": False, "m": 1}  # which files from before do not have
+_NEW = {"class_norm": False, "against_rest": False, "m": 1}  # older files do not have these options
 
 
 def new_store(
@@ -149,31 +149,6 @@ def hashing_of(classifier: AnyClassifier, n_used: int) -> dict[str, Any] | None:
     return sharing(n_used, bits)._asdict() if bits else None
 
 
-def calibration_of(store: Store) -> Calibration | None:
-    """The calibration of the classifier in a file, if it has one."""
-    known = store.settings().get("calibration")
-    try:
-        return None if known is None else Calibration.from_dict(known)
-    except BunruiError as error:
-        raise store.unpacker().damaged(f"its calibration makes no sense ({error})") from error
-
-
-def choice_of(store: Store) -> Choice | None:
-    """The choice in a file for `auto`; None where there is none, or one that this version does not know."""
-    try:
-        return Choice.from_dict(store.settings().get("choice"))
-    except DataError:
-        return None
-
-
-def pool_weight_of(store: Store) -> PoolWeight | None:
-    """How much the texts without a label count in a file, if that was weighed; one of another version is none."""
-    try:
-        return PoolWeight.from_dict(store.settings().get("pool_weight"))
-    except DataError:
-        return None
-
-
 def summary_of(classifier: AnyClassifier, calibration: Calibration, n_changed: int) -> dict[str, Any]:
     """The measures of a calibration, and the number of documents that were learned or unlearned since."""
     names = ("model", "n_docs", "ece_before", "ece_after", "log_loss_before", "log_loss_after")
@@ -185,7 +160,7 @@ def summary_of(classifier: AnyClassifier, calibration: Calibration, n_changed: i
 
 
 def check_slim(classifier: AnyClassifier, min_df: Any, *, has_memory: bool = False) -> None:
-    """Refuse what cannot be; with `has_memory`, the copy is to be made within some memory."""
+    """Refuse a slim copy that could not answer; with `has_memory`, the copy is to be made within some memory."""
     check_whole("min_df", min_df)
     if classifier.pool_weight is not None and classifier.pool_weight.weight:
         raise OptionError(
@@ -249,24 +224,33 @@ def save_counts(path: str, classifier: AnyClassifier, **note: Any) -> None:
         os.replace(temporary, path)
 
 
-# --- from its log, in the transaction of the change that makes it due
+# --- choices of a file, in the transaction of the change that makes them due
 
 
 def chosen_of(store: Store) -> Chosen:
-    """The choices in a file; one without documents has chosen nothing."""
-    return Chosen(choice_of(store), calibration_of(store), pool_weight_of(store))
+    """The choices in a file; this version may not know a model or a weight that another one has chosen."""
+    settings, choice, weight = store.settings(), None, None
+    known = settings.get("calibration")
+    with suppress(DataError):
+        choice = Choice.from_dict(settings.get("choice"))
+    with suppress(DataError):
+        weight = PoolWeight.from_dict(settings.get("pool_weight"))
+    try:
+        return Chosen(choice, None if known is None else Calibration.from_dict(known), weight)
+    except DataError as error:
+        raise store.unpacker().damaged(f"its calibration makes no sense ({error})") from error
 
 
 def choose_if_due(file: File, transaction: Transaction) -> Chosen | None:
-    """Choose a model, if a change makes it due, and write it into the file with the change; call while writing.
+    """Choose a model and the weight of texts without a label, if a change makes it due; call while writing.
 
-    The same goes for the weight of texts without a label.
+    The choice goes into the file with the change.
     """
     store, before = file.store, file.memory.counts
     n_docs = before.n_docs + sum(sign * delta.n_docs for sign, delta in transaction.changes)
-    choice, weight = choice_of(store), pool_weight_of(store)
+    choice, calibration, weight = chosen_of(store)
     if transaction.changes and not n_docs and (choice is not None or weight is not None):
-        return _write(store, transaction, Chosen(calibration=asked_for(calibration_of(store))))
+        return _write(store, transaction, Chosen(calibration=asked_for(calibration)))
     has_other_pool, is_merge = "unlabelled" in transaction.note, transaction.kind == "merge"
     if not n_docs or not (transaction.changes or has_other_pool):
         return None
@@ -283,12 +267,12 @@ def choose_if_due(file: File, transaction: Transaction) -> Chosen | None:
 
 
 def can_choose(store: Store, n_docs: int) -> bool:
-    """Whether a file with so many documents can choose its model, and is to."""
+    """Whether a file with this number of documents can choose its model, and is asked to."""
     return n_docs > 0 and store.keep == "text" and store.pruned == 1 and store.settings().get("model") == AUTO
 
 
 def choose_now(file: File, transaction: Transaction, counts: Counts, metric: str | None) -> Chosen:
-    """Choose by some counts, those that the file has after a transaction, and write it into the file.
+    """Choose by the counts that the file has after a transaction, and write the choice into the file.
 
     With a metric, choose the model anew; without, only the weight of texts without a label.
     """
@@ -298,7 +282,7 @@ def choose_now(file: File, transaction: Transaction, counts: Counts, metric: str
         raise store.unpacker().damaged("its log has other documents than its counts")
     pool = read_texts(store) if counts.n_docs else {}
     learned = counts, classifier.text_analyzer, drawn, pool, labelled_among(store, pool)
-    before = Chosen(calibration=asked_for(calibration_of(store)))
+    before = Chosen(calibration=asked_for(chosen_of(store).calibration))
     chosen = choose_by(classifier.get_params(), *learned, before, metric, transaction.number)
     return _write(store, transaction, chosen)
 
@@ -326,7 +310,7 @@ def _apply_changes(counts: Counts, transaction: Transaction, store: Store) -> Co
 
 
 def draw(store: Store, n_classes: int) -> Drawn:
-    """The sample of the documents that a log has, for so many classes."""
+    """A sample of the documents of a log, for this number of classes."""
     names, log = store.labels(), store.log
     ranks = np.empty(len(names), np.int64)
     ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))

@@ -130,17 +130,13 @@ def seal(db: sqlite3.Connection, table: str, where: str = "true", values: tuple[
     db.execute(f"UPDATE {table} SET checksum = checksum_of({SEALED[table]}) WHERE {where}", values)
 
 
-def _may_write(path: str) -> bool:
-    """Also beside the file: even to read, SQLite makes its other files there."""
-    return os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK)
-
-
 def connect(path: str, *, read_only: bool, name: str | None = None) -> Connection:
     """A connection to a file that is there; what it holds is not looked at yet.  `name` is for messages."""
     if sqlite3.sqlite_version_info < _LEAST_SQLITE:
         raise StoreError(f"this Python has SQLite {sqlite3.sqlite_version}: classifier files need 3.37 or newer")
     name, path = name or path, os.path.realpath(path)  # SQLite names the journal after the file itself
-    may_write = _may_write(path)
+    # Also beside the file: even to read, SQLite makes its other files there.
+    may_write = os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK)
     with OPENING:
         is_own = owns_journal(path, may_write=may_write)
         mode = "mode=rw"

@@ -133,10 +133,7 @@ class _Session:
 
     def _read(self, texts: Any, labels: Any) -> tuple[Any, LabelSets]:
         """The batch in the form that everything else here takes."""
-        if inputs.is_given(texts):
-            inputs.given(texts)  # for its checks
-        else:
-            texts = inputs.strings(texts)
+        texts = _check(texts)
         return texts, self._sum.sets(labels, len(texts))
 
     def _count(self, texts: Any, sets: LabelSets) -> None:
@@ -286,13 +283,18 @@ class Unlearning(_Session):
         return found
 
 
-def _check_list(texts: Any) -> list[Any]:
-    """Documents as a list, if they are such."""
+def _check(texts: Any) -> Any:
+    """Documents, if they are such; strings as a list or an Arrow array."""
     if inputs.is_given(texts):
         inputs.given(texts)  # for its checks
-        return list(texts)
-    found: Any = inputs.strings(texts)
-    return list(found) if isinstance(found, list) else list(found.to_pylist())
+        return texts
+    return inputs.strings(texts)
+
+
+def _check_list(texts: Any) -> list[Any]:
+    """The same as a list."""
+    found = _check(texts)
+    return found.to_pylist() if hasattr(found, "to_pylist") else list(found)
 
 
 def _list_of_strings(values: Any, name: str, n: int) -> list[str | None] | None:

@@ -1,10 +1,10 @@
-"""`Transaction`: what one change writes; `History`: all that were made; `undo`: takes the last ones back."""
+"""`Transaction`: the writes of one change; `History`: all changes of a file; `undo`: takes the last ones back."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,14 +17,12 @@ from bunrui.errors import ChangedError, StoreError
 from bunrui.kernel.slices import each_slice
 from bunrui.labels import check_types, text_of
 from bunrui.store.codec import Part, Parts, Unpacker, pack_numbers
-from bunrui.store.log import Row
+from bunrui.store.log import Block, Row
 from bunrui.store.schema import SEALED, seal
 from bunrui.store.weights import carry_weights, drop_weights
 
 if TYPE_CHECKING:
     from bunrui.store.store import State, Store
-
-Each = Callable[[Callable[[int, int], Part], Sequence[int]], Iterable[Part]]
 
 # Changes after which a trained model can go on from the weights that it had.
 GOES_ON = ("learn", "set", "calibrate", "choose", "slim")
@@ -50,7 +48,7 @@ def now() -> str:
 
 
 def sign(author: str | None, key: str = "by") -> dict[str, str]:
-    """The part of a note that says who it was; empty where nobody did.
+    """The part of a note that names the author; empty where there is none.
 
     >>> sign("Ann\\tLee "), sign(" "), sign(None)
     ({'by': 'Ann Lee'}, {}, {})
@@ -118,6 +116,12 @@ class Transaction:
             seal(self._db, "labels", "label >= ?", (first,))
         return np.array([known[name] for name in names], np.int64)
 
+    def with_labels(self, block: Block, labels: Sequence[Sequence[Label]]) -> Block:
+        """A block with other labels, by code."""
+        used = sorted({name for code in set(block.codes.tolist()) for name in labels[code]})
+        ids = dict(zip(used, self.label_ids(used).tolist(), strict=True))
+        return block._replace(label_sets=[sorted(ids.get(name, 0) for name in names) for names in labels]).tidy()
+
     def _ids_of(self, counts: Counts) -> Integers:
         """The file's ids of the labels of counts; those without documents get one that no label has."""
         live = np.flatnonzero(counts.doc_count)
@@ -138,7 +142,7 @@ class Transaction:
         """Replace all deltas by the counts that they add up to, those of the transactions up to a number."""
         self._db.execute("DELETE FROM cells")
         self._db.execute("DELETE FROM deltas")
-        self.add_parts(counts, _parts_of(counts, one_by_one), tx=upto, is_snapshot=True)
+        self.add_parts(counts, _parts_of(counts, at_once=False), tx=upto, is_snapshot=True)
 
     def add_parts(
         self,
@@ -178,7 +182,7 @@ class Transaction:
             self._db.execute("DELETE FROM transactions WHERE tx = ?", (self.number,))
             return False
         for sign, counts in self.changes:
-            self.add_parts(counts, _parts_of(counts, each_slice), sign=sign)
+            self.add_parts(counts, _parts_of(counts, at_once=True), sign=sign)
         if self.kind not in GOES_ON:
             drop_weights(self._store)
         row = (self.n_docs, self._note(), self.number)
@@ -205,17 +209,14 @@ def insert_removals(db: sqlite3.Connection, tx: int, found: Mapping[int, Iterabl
     seal(db, "removals", "removal > ?", (last,))
 
 
-def one_by_one(pack: Callable[[int, int], Part], bounds: Sequence[int]) -> Iterator[Part]:
-    """The parts between neighbouring bounds."""
-    return (pack(lo, hi) for lo, hi in pairwise(bounds))
-
-
-def _parts_of(counts: Counts, each: Each) -> Callable[[Integers], Iterable[Part]]:
-    """Makes the parts of counts, which `each` packs; class c has the id label_ids[c] in the file."""
+def _parts_of(counts: Counts, *, at_once: bool) -> Callable[[Integers], Iterable[Part]]:
+    """A function from the file's ids of labels to the parts of counts: on all threads, or one after the other."""
 
     def make(label_ids: Integers) -> Iterable[Part]:
         parts = Parts(counts, label_ids)
-        return each(parts.part, parts.bounds)
+        if at_once:
+            return each_slice(parts.part, parts.bounds)
+        return (parts.part(lo, hi) for lo, hi in pairwise(parts.bounds))
 
     return make
 
@@ -252,10 +253,6 @@ class History:
         where = f"WHERE undone IS NULL AND tx > {after:d}"
         return self._select(f"{where} ORDER BY tx DESC" if upto is None else f"{where} AND tx <= {upto:d} LIMIT 1")
 
-    def last_undone(self) -> Entry | None:
-        """The transaction that was undone last."""
-        return next(iter(self._select("WHERE undone IS NOT NULL ORDER BY undone DESC LIMIT 1")), None)
-
     def with_engine(self) -> list[Entry]:
         """Transactions that name the engine that has counted, and were not undone."""
         # The plus keeps SQLite from the index on `undone`, which has nearly all of them.
@@ -267,7 +264,7 @@ class History:
 
     def changed(self) -> str | None:
         """When the file was changed for the last time."""
-        found = [*self.entries(limit=1), *filter(None, [self.last_undone()])]
+        found = self.entries(limit=1) + self._select("WHERE undone IS NOT NULL ORDER BY undone DESC LIMIT 1")
         return max((entry.undone or entry.time for entry in found), default=None)
 
     def n_docs(self, after: int, upto: int, besides: Sequence[str]) -> int:
