@@ -217,15 +217,14 @@ class Sparse:
     def __matmul__(self, table: Numbers) -> Floats:
         """The product with a dense vector or matrix."""
         table = np.ascontiguousarray(table, np.float64)
-        n_columns = 1 if table.ndim == 1 else table.shape[1]
-        out = np.zeros((self.shape[0], n_columns))
+        out = np.zeros((self.shape[0], *table.shape[1:]))
         args = (self.indptr, np.ascontiguousarray(self.indices), np.ascontiguousarray(self.data, np.float64))
 
         def work(lo: int, hi: int) -> None:
-            run(multiply, *args, table.reshape(-1), n_columns, lo, hi, out.reshape(-1))
+            run(multiply, *args, table.reshape(-1), lo, hi, out.reshape(-1))
 
         each_slice(work, stretches(self.shape[0], _WORTH_A_THREAD))
-        return out[:, 0] if table.ndim == 1 else out
+        return out
 
 
 def sum_by_class(X: Any, codes: Integers, weights: Numbers, n_classes: int) -> Numbers:

@@ -174,8 +174,9 @@ def groups_of(clf: TextClassifier, **options: Any) -> dict[str, int]:
     """The number of the group of every feature."""
     counts = clf.counts
     options = {"by_docs": True, "by_word": False} | options
-    keep = options.pop("keep", np.empty(0, np.uint8))
-    found = group(counts.postings, keep, counts.n_ids, **options)
+    ids = counts.live_ids()
+    ids = ids[options.pop("keep", np.ones(counts.n_ids))[ids] != 0]
+    found = group(counts.postings, ids.astype(np.uint32), counts.n_ids, **options)
     assert found.n_known == sum(place != MISSING for place in found.places.tolist())
     assert [found.places[f] for f in found.firsts.tolist()] == list(range(len(found.firsts)))
     return dict(zip(counts.features(), found.places.tolist(), strict=True))

@@ -17,7 +17,7 @@ from bunrui.analysis import Analyzer
 from bunrui.analysis import texts as inputs
 from bunrui.engines import threads
 from bunrui.kernel import rows as kernel
-from bunrui.kernel.analyze import GIVEN, KIND, Documents, Recipe
+from bunrui.kernel.analyze import GIVEN, KIND, Documents, Recipe, Walk
 from bunrui.kernel.library import run
 from bunrui.kernel.rows import Csr, Rows
 from bunrui.kernel.slices import each_slice
@@ -131,7 +131,7 @@ class _Source(NamedTuple):
         n_bytes = int(offsets[hi] - offsets[lo])
         guess = min(max(64, n_bytes // 4), 1 << 15)
         v = new_vocabulary(guess, 8 * guess) if self.table is None else self.table
-        scratch = scratch_for(longest)
+        walk = Walk(docs, recipe, scratch_for(longest))
         # More than words alone can fill; what is not touched costs nothing.
         room = min(n_bytes // 2, 1 << 26) + 64
         rows = Rows(
@@ -144,14 +144,14 @@ class _Source(NamedTuple):
         # Features that are given stay as they are.
         rows.state[kernel.SHORTEST] = 1 if recipe.params[KIND] == GIVEN else self.shortest
         while True:
-            status = run(kernel.fill_rows, docs, lo, hi, recipe, scratch, v, self.grows, rows)
+            status = run(kernel.fill_rows, walk, lo, hi, v, self.grows, rows)
             if status == kernel.DONE:
                 break
             if status == kernel.GROW_ROWS:
-                room = 2 * len(rows.indices) + len(scratch.items.starts)
+                room = 2 * len(rows.indices) + len(walk.scratch.items.starts)
                 rows = rows._replace(indices=resized(rows.indices, room), values=resized(rows.values, room))
                 continue
-            n_new = min(len(scratch.items.starts), n_bytes + 1)
+            n_new = min(len(walk.scratch.items.starts), n_bytes + 1)
             v = grown_vocabulary(v, max(4 * len(v.hashes), int(v.size[FEATURES]) + n_new), 4 * len(v.text) + 16 * n_new)
             places = np.zeros(len(v.hashes), np.int64)
             places[: len(rows.places)] = rows.places

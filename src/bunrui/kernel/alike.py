@@ -8,7 +8,6 @@ Equal hashes are not enough: lists are compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -19,15 +18,10 @@ from bunrui.kernel.library import run
 from bunrui.kernel.ngrams import K1, K3, S32
 from bunrui.kernel.postings import Postings
 from bunrui.kernel.primitives import M64, ONE, i64, inline, u64
-from bunrui.kernel.signature import I64s, U8s, U32s, U64s, kernel, record
+from bunrui.kernel.signature import I64s, U32s, U64s, kernel, record
 from bunrui.kernel.slices import each_slice, stretches
 from bunrui.kernel.vocabulary import MISSING
 from bunrui.kernel.workspace import resized
-
-# Places in `Groups.size`
-GROUPS = 0
-KNOWN = 1  # features
-
 
 # Features for which a thread is worth while, and groups that there is room for at first.
 _WORTH_A_THREAD = 1 << 15
@@ -39,48 +33,48 @@ Ids = npt.NDArray[np.uint32]
 class Alike(NamedTuple):
     """The groups of the features of some counts."""
 
-    places: Ids  # (features): the number of the group, MISSING where a feature is not kept
+    places: Ids  # (ids): the number of the group of each feature, MISSING for all others
     firsts: Ids  # (groups): the first feature of each group
     n_known: int  # features that are in a group
 
 
-def group(p: Postings, keep: Any, n_features: int, *, by_docs: bool, by_word: bool) -> Alike:
-    """Group the features that some document has, and `keep` keeps (all, where it is empty), on all threads.
+def group(p: Postings, features: Ids, n_ids: int, *, by_docs: bool, by_word: bool) -> Alike:
+    """Group features by their documents, or by their occurrences, on all threads.
 
-    By documents, or by occurrences.  Where `by_word`, every feature is a group of its own.
+    If `by_word`, every feature is a group of its own.
     """
-    places = np.empty(n_features, np.uint32)
-    how = int(by_docs), int(by_word)
-    bounds = stretches(n_features, _WORTH_A_THREAD)
+    numbers, firsts = np.arange(len(features), dtype=np.uint32), features
+    if not by_word:
+        numbers, firsts = _group_slices(p, features, by_docs)
+    places = np.full(n_ids, MISSING, np.uint32)
+    places[features] = numbers
+    return Alike(places, firsts, len(features))
 
-    def some(lo: int, hi: int) -> Groups:
-        return _grouped(lambda groups, at: run(group_features, p, keep, at, hi, *how, groups, places), lo, hi)
 
-    parts = each_slice(some, bounds)
-    n_known = sum(int(part.size[KNOWN]) for part in parts)
-    firsts = [part.firsts[: int(part.size[GROUPS])] for part in parts]
-    if len(parts) == 1:
-        return Alike(places, firsts[0], n_known)
+def _group_slices(p: Postings, features: Ids, by_docs: bool) -> tuple[Ids, Ids]:
+    """The group of every feature, and the first feature of every group."""
+    numbers = np.empty(len(features), np.uint32)
+    bounds = stretches(len(features), _WORTH_A_THREAD)
+    firsts = each_slice(lambda lo, hi: _group_some(p, features[lo:hi], by_docs, numbers[lo:hi]), bounds)
+    if len(firsts) == 1:
+        return numbers, firsts[0]
     # Groups of several threads may be alike.
     every = np.concatenate(firsts)
     names = np.empty(len(every), np.uint32)
-    joined = _grouped(lambda groups, at: run(group_some, p, every, at, *how, groups, names), 0, len(every))
-    ends = dict(zip(bounds[1:], np.cumsum([len(part) for part in firsts]).tolist(), strict=True))
-    starts = {0: 0} | ends
-    for lo, hi in pairwise(bounds):
-        mine = places[lo:hi]
-        known = mine != MISSING
-        mine[known] = names[starts[lo] : ends[hi]][mine[known]]
-    return Alike(places, joined.firsts[: int(joined.size[GROUPS])], n_known)
+    joined = _group_some(p, every, by_docs, names)
+    for (lo, hi), end, some in zip(pairwise(bounds), np.cumsum([*map(len, firsts)]).tolist(), firsts, strict=True):
+        numbers[lo:hi] = names[end - len(some) : end][numbers[lo:hi]]
+    return numbers, joined
 
 
-def _grouped(work: Callable[[Groups, int], int], at: int, end: int) -> Groups:
-    """The groups that `work(groups, at)` finds until it says that it is at `end`."""
-    groups = _with_room(_FEW_GROUPS, np.empty(0, np.uint64), np.empty(0, np.uint32), np.zeros(2, np.int64))
-    while (at := work(groups, at)) < end:
+def _group_some(p: Postings, features: Ids, by_docs: bool, numbers: Ids) -> Ids:
+    """Set the numbers of the groups of some features; return the first feature of every group."""
+    groups = _with_room(_FEW_GROUPS, np.empty(0, np.uint64), np.empty(0, np.uint32), np.zeros(1, np.int64))
+    at = 0
+    while (at := run(group_features, p, features, at, int(by_docs), groups, numbers)) < len(features):
         groups = _with_room(4 * len(groups.hashes), *groups[1:])
         run(enter_groups, groups)
-    return groups
+    return groups.firsts[: int(groups.size[0])]
 
 
 def _with_room(room: int, hashes: Any, firsts: Any, size: Any) -> Groups:
@@ -94,49 +88,31 @@ class Groups(NamedTuple):
     slots: U32s  # (a power of two, twice the room for groups): number of a group + 1, 0 where a slot is free
     hashes: U64s  # (room)
     firsts: U32s  # (room): the first feature of each group
-    size: I64s  # (2)
+    size: I64s  # (1): groups
 
 
 @kernel
-def group_features(
-    p: Postings, keep: U8s, lo: int, hi: int, by_docs: int, by_word: int, groups: Groups, places: U32s
-) -> int:
-    """The groups of the features lo … hi - 1 by their id, MISSING where no document or not `keep` has one.
+def group_features(p: Postings, features: U32s, lo: int, by_docs: int, groups: Groups, numbers: U32s) -> int:
+    """Set the numbers of the groups of some features, from place `lo` on.
 
-    `keep` may be empty: then all are kept.  Where `by_word`, each feature is a group of its own.
-    Returns the feature to go on with when the groups have more room, or `hi`.
+    Returns the place to go on with when the groups have more room, or the number of features.
     """
     room = len(groups.hashes)
-    for f in range(lo, hi):
-        if p.doc_total[f] == 0 or (len(keep) > 0 and keep[f] == 0):
-            places[f] = MISSING
-            continue
-        if groups.size[GROUPS] == room:
-            return f
-        groups.size[KNOWN] += 1
-        places[f] = group_of(p, f, by_docs, by_word, groups)
-    return hi
-
-
-@kernel
-def group_some(p: Postings, features: U32s, lo: int, by_docs: int, by_word: int, groups: Groups, places: U32s) -> int:
-    """The groups of some features from place `lo` on, by place; the rest as in `group_features`."""
-    room = len(groups.hashes)
     for k in range(lo, len(features)):
-        if groups.size[GROUPS] == room:
+        if groups.size[0] == room:
             return k
-        places[k] = group_of(p, i64(features[k]), by_docs, by_word, groups)
+        numbers[k] = group_of(p, i64(features[k]), by_docs, groups)
     return len(features)
 
 
 @inline
-def group_of(p: Postings, f: int, by_docs: int, by_word: int, groups: Groups) -> int:
-    """The number of the group of a feature; there is room for one more."""
+def group_of(p: Postings, f: int, by_docs: int, groups: Groups) -> int:
+    """Find the group of a feature, or make a new one, which there is room for; return its number."""
     cells = p.docs if by_docs != 0 else p.terms
     totals = p.doc_total if by_docs != 0 else p.term_total
     classes = p.classes
     start = u64(p.starts[f])
-    h = u64(f) if by_word != 0 else u64(totals[f])
+    h = u64(totals[f])
     for a in range(start, start + u64(p.lengths[f])):
         # The class in the high half: counts seldom reach it.
         h = ((h ^ (u64(cells[a]) + (u64(classes[a]) << S32))) * K1) & M64
@@ -147,24 +123,24 @@ def group_of(p: Postings, f: int, by_docs: int, by_word: int, groups: Groups) ->
     s = (h >> S32) & mask
     g = u64(slots[s])
     while g != u64(0):
-        if groups.hashes[g - ONE] == h and is_alike(p, f, i64(groups.firsts[g - ONE]), by_docs, by_word):
+        if groups.hashes[g - ONE] == h and is_alike(p, f, i64(groups.firsts[g - ONE]), by_docs):
             return g - ONE
         s = (s + ONE) & mask
         g = u64(slots[s])
-    n = u64(groups.size[GROUPS])
+    n = u64(groups.size[0])
     groups.hashes[n] = h
     groups.firsts[n] = f
-    groups.size[GROUPS] += 1
+    groups.size[0] += 1
     slots[s] = n + ONE
     return n
 
 
 @inline
-def is_alike(p: Postings, f: int, g: int, by_docs: int, by_word: int) -> bool:
-    """Whether two features have the same counts."""
+def is_alike(p: Postings, f: int, g: int, by_docs: int) -> bool:
+    """Tell whether two features have the same counts."""
     cells = p.docs if by_docs != 0 else p.terms
     totals = p.doc_total if by_docs != 0 else p.term_total
-    if by_word != 0 or p.lengths[f] != p.lengths[g] or totals[f] != totals[g]:
+    if p.lengths[f] != p.lengths[g] or totals[f] != totals[g]:
         return False
     a = u64(p.starts[f])
     b = u64(p.starts[g])
@@ -179,7 +155,7 @@ def is_alike(p: Postings, f: int, g: int, by_docs: int, by_word: int) -> bool:
 def enter_groups(groups: Groups) -> None:
     """Fill the slots of groups that have grown, which are free."""
     mask = u64(len(groups.slots)) - ONE
-    for g in range(i64(groups.size[GROUPS])):
+    for g in range(i64(groups.size[0])):
         s = (groups.hashes[g] >> S32) & mask
         while groups.slots[s] != 0:
             s = (s + ONE) & mask

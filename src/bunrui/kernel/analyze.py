@@ -1,26 +1,26 @@
-"""A document → its items, by whichever analyzer the recipe names: the one walk that everything goes which reads text.
+"""A document → its items, by the analyzer that the recipe names: every kernel that reads text takes this one walk.
 
     bytes ─► fold ─► units ─► n-grams = items ─► keys and hashes ─► ids
                 units_of   items_of            keys_of           ids_of
 
-A document has any number of items, and there is room for a block of them.  So whoever reads one writes
+A document has any number of items, and there is room for a block of them.  So a kernel reads document d like this:
 
-    n_units = units_of(docs, d, recipe, scratch)
+    n_units = units_of(walk, d)
     unit = u64(0)
     while unit < n_units:
-        n_items, first, unit = ids_of(docs, d, recipe, scratch, unit, n_units, v)
+        n_items, first, unit = ids_of(walk, v, d, unit, n_units)
         ...
 
-and has the items in `scratch.items`; item k counts `docs.counts[first + k]` times, where counts are given.
+The items are in `walk.scratch.items`; item k counts `walk.docs.counts[first + k]` times, if counts are given.
 
-`find_hard` finds the documents that the loops cannot fold: `normal.py` folds them, before anybody walks through them.
+`find_hard` finds the documents that the loops cannot fold; `normal.py` folds them first.
 
-    WORDS       lower case: a text with Σ, whose form depends on what stands around it, or with İ
-    UNIVERSAL   NFKC: a text of which `fold_nfkc` says so, because its marks are many and out of order
+    WORDS       lower case: a text with İ, or with Σ, whose form depends on the letters around it
+    UNIVERSAL   NFKC: a text that `fold_nfkc` calls hard, because its marks are many and out of order
 
-Few texts are, and most have no character that could make them so.  That is seen from neighbouring bytes, 64 at a time;
-where one is in doubt, the table tells; and only a text with a mark, or with a character that becomes more than it has
-bytes, is folded to see.
+Few texts are hard, and most have no character that could make them so.  Neighbouring bytes show this, 64 at a time; the
+table decides about a character in doubt; and only a text with a mark, or with a character that becomes more characters
+than it has bytes, is folded to find out.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from typing import NamedTuple
 
 from bunrui.kernel import unicode
 from bunrui.kernel.fold import SLACK, close_gaps, copy_codepoints, decode, fold_nfkc, fold_words, split_words
-from bunrui.kernel.ngrams import Items, Units, name_buckets, ngrams, put_items, unigrams
-from bunrui.kernel.primitives import ONE, U64, ZERO, ctz, doubtful64, i64, lowering64, u64, wide64
+from bunrui.kernel.ngrams import Items, Units, hash_columns, name_buckets, ngrams, put_items, unigrams
+from bunrui.kernel.primitives import ONE, U64, ZERO, ctz, doubtful64, i64, inline, lowering64, u64, wide64
 from bunrui.kernel.signature import I64s, Read, U8s, U32s, kernel, record
 from bunrui.kernel.unicode import NfkcTable
-from bunrui.kernel.universal import Characters, is_ascii, is_stop, scan, scan_ascii
+from bunrui.kernel.universal import Characters, Scanner, is_ascii, is_stop, scan, scan_ascii
 from bunrui.kernel.vocabulary import NARROW, Vocabulary, probe
 
 # Kinds of recipe
@@ -45,10 +45,10 @@ GIVEN = 2  # features made elsewhere: a document is a list of strings
 # Places in `Recipe.params`
 KIND = 0
 ORDER = 1  # longest n-gram of words (WORDS)
-BUCKETS = 2  # bits of the hash whose buckets are the features; 0 where they are themselves
+BUCKETS = 2  # bits of the hash whose buckets are the features; 0 where features are not hashed
 
 S64 = U64(64)
-READS = U64(66)  # bytes, to look at 64
+READS = U64(66)  # bytes that are read to look at 64
 LEAD = U64(0xC0)
 SIGMA = U64(ord("Σ"))
 DOTTED = U64(ord("İ"))
@@ -72,7 +72,7 @@ class Recipe(NamedTuple):
 class Documents(NamedTuple):
     """UTF-8 text: document d is data[offsets[d] : offsets[d + 1]].
 
-    Where `folded` is set, Python has folded the text: the loops cannot (see `find_hard`), and must not do it again.
+    Where `folded` is set, Python has folded the text (see `find_hard`), and the loops must not do it again.
 
     For the recipe GIVEN, `lists` groups these strings: document d is the strings lists[d] … lists[d + 1] - 1, and
     string s counts counts[s] times (once where `counts` is empty).
@@ -94,8 +94,19 @@ class Scratch(NamedTuple):
     items: Items
 
 
-def units_of(docs: Documents, d: int, recipe: Recipe, scratch: Scratch) -> int:
-    """Fill `scratch.units` from a document; how many units (u64)."""
+@record
+class Walk(NamedTuple):
+    """Documents, the recipe for reading them, and room for one of them."""
+
+    docs: Documents
+    recipe: Recipe
+    scratch: Scratch
+
+
+@inline
+def units_of(walk: Walk, d: int) -> int:
+    """Fill `scratch.units` from a document; return the number of units (u64)."""
+    docs, recipe, scratch = walk
     units = scratch.units
     if recipe.params[KIND] == GIVEN:
         return u64(copy_strings(docs, d, units))
@@ -113,13 +124,14 @@ def units_of(docs: Documents, d: int, recipe: Recipe, scratch: Scratch) -> int:
             for u in range(n_units):
                 units.orders[u] = 16 | min(u + 1, order)
         return u64(n_units)
+    scanner = Scanner(recipe.chars, recipe.stop, units, scratch.items)
     if is_ascii(docs.data, lo, hi):
-        return u64(scan_ascii(docs.data, lo, hi, recipe.chars, recipe.stop, units, scratch.items))
+        return u64(scan_ascii(docs.data, lo, hi, scanner))
     if len(docs.folded) > 0 and docs.folded[d] != 0:
         n = copy_codepoints(docs.data, lo, hi, scratch.codes)
     else:
         n = fold_nfkc(docs.data, lo, hi, scratch.codes, recipe.nfkc)
-    return u64(scan(scratch.codes, n, recipe.chars, recipe.stop, units, scratch.items))
+    return u64(scan(scratch.codes, n, scanner))
 
 
 def copy_strings(docs: Documents, d: int, units: Units) -> int:
@@ -147,13 +159,13 @@ def drop_stop(stop: Vocabulary, units: Units, n_units: int, items: Items) -> int
     return kept
 
 
-def items_of(
-    docs: Documents, d: int, recipe: Recipe, scratch: Scratch, unit: int, n_units: int
-) -> tuple[int, int, int]:
-    """Places of the items that end at the units from `unit` on, as many as there is room for.
+@inline
+def items_of(walk: Walk, d: int, unit: int, n_units: int) -> tuple[int, int, int]:
+    """Find the items that end at the units from `unit` on, as many as there is room for.
 
     Returns their number, the place of the first in `docs.counts`, and the unit to go on with (`n_units` at the end).
     """
+    docs, recipe, scratch = walk
     units = scratch.units
     items = scratch.items
     if recipe.params[KIND] == WORDS and recipe.params[ORDER] == 1:
@@ -166,21 +178,27 @@ def items_of(
     return n_items, first, after
 
 
-def keys_of(
-    docs: Documents, d: int, recipe: Recipe, scratch: Scratch, unit: int, n_units: int, v: Vocabulary
-) -> tuple[int, int, int, int]:
-    """The same, with keys and hashes as a vocabulary has them; the bytes of all items come last."""
-    n_items, first, after = items_of(docs, d, recipe, scratch, unit, n_units)
-    n_bytes = put_items(scratch.units.text, scratch.items, n_items, v.size[NARROW])
+@inline
+def keys_of(walk: Walk, v: Vocabulary, d: int, unit: int, n_units: int) -> tuple[int, int, int, int]:
+    """Find items, and set their keys and hashes as a vocabulary has them; the bytes of all items come last."""
+    n_items, first, after = items_of(walk, d, unit, n_units)
+    n_bytes = put_items(walk.scratch.units.text, walk.scratch.items, n_items, v.size[NARROW])
     return n_items, first, after, n_bytes
 
 
-def ids_of(
-    docs: Documents, d: int, recipe: Recipe, scratch: Scratch, unit: int, n_units: int, v: Vocabulary
-) -> tuple[int, int, int]:
-    """The same, with ids: MISSING where the vocabulary lacks a feature."""
-    n_items, first, after, _ = keys_of(docs, d, recipe, scratch, unit, n_units, v)
-    probe(v, scratch.items, n_items, scratch.units.text, 0)
+@inline
+def ids_of(walk: Walk, v: Vocabulary, d: int, unit: int, n_units: int) -> tuple[int, int, int]:
+    """Find items, and set their ids: MISSING where the vocabulary lacks a feature."""
+    n_items, first, after, _ = keys_of(walk, v, d, unit, n_units)
+    probe(v, walk.scratch.items, n_items, walk.scratch.units.text, 0)
+    return n_items, first, after
+
+
+@inline
+def columns_of(walk: Walk, width: int, d: int, unit: int, n_units: int) -> tuple[int, int, int]:
+    """Find items, and set their stable hashes modulo `width` as ids."""
+    n_items, first, after = items_of(walk, d, unit, n_units)
+    hash_columns(walk.scratch.units.text, walk.scratch.items, i64(n_items), width)
     return n_items, first, after
 
 
@@ -189,38 +207,48 @@ def ids_of(
 
 @kernel
 def find_hard(docs: Documents, lo: int, hi: int, recipe: Recipe, codes: U32s, hard: U8s) -> int:
-    """Set `hard` for those of the documents lo … hi - 1 that the loops cannot fold; how many.
+    """Set `hard` for those of the documents lo … hi - 1 that the loops cannot fold; return their number.
 
     `codes` is room to fold a document.  One that is too long for it is left out.
     """
-    # Two loops: where the masks of both met, they were made one bit after the other (words: 29 → 2 GB/s).
+    # A loop for each: in one loop for both, the masks were made one bit after the other (words: 29 → 2 GB/s).
     if recipe.params[KIND] == WORDS:
-        return find_lowering(docs, lo, hi, hard)
-    return find_joining(docs, lo, hi, recipe.nfkc, codes, hard)
+        return mark_hard(docs, lo, hi, recipe.nfkc, codes, hard, True)
+    return mark_hard(docs, lo, hi, recipe.nfkc, codes, hard, False)
 
 
-# Both go through all documents at once: each ends where a character does.
-
-
-def find_lowering(docs: Documents, lo: int, hi: int, hard: MutableSequence[int]) -> int:
+@inline
+def mark_hard(
+    docs: Documents,
+    lo: int,
+    hi: int,
+    t: NfkcTable,
+    codes: MutableSequence[int],
+    hard: MutableSequence[int],
+    lowers: bool,
+) -> int:
+    """Go through all documents at once: each ends where a character does."""
     offsets = docs.offsets
     end = u64(offsets[hi])
     i = u64(offsets[lo])
     d = lo
     n_hard = i64(0)
     while True:
-        i = next_lowering(docs.data, i, end)
+        i = next_lowering(docs.data, i, end) if lowers else next_joining(docs.data, i, end, t)
         if i >= end:
             return n_hard
         while u64(offsets[d + 1]) <= i:
             d += 1
+        start = i64(offsets[d])
         i = u64(offsets[d + 1])
-        hard[d] = 1
-        n_hard += 1
+        has_room = i64(i) - start + SLACK <= len(codes)
+        if lowers or (has_room and fold_nfkc(docs.data, start, i64(i), codes, t) < 0):
+            hard[d] = 1
+            n_hard += 1
 
 
 def next_lowering(data: Sequence[int], i: int, end: int) -> int:
-    """From `i` on, the place of the first Σ or İ; `end` or more where there is none."""
+    """Find the first Σ or İ from `i` on; return its place, or `end` or more if there is none."""
     n_data = u64(len(data))
     while i < end and i + READS <= n_data:
         found = lowering64(data, i)
@@ -236,29 +264,8 @@ def next_lowering(data: Sequence[int], i: int, end: int) -> int:
     return end
 
 
-def find_joining(
-    docs: Documents, lo: int, hi: int, t: unicode.NfkcTable, codes: MutableSequence[int], hard: MutableSequence[int]
-) -> int:
-    offsets = docs.offsets
-    end = u64(offsets[hi])
-    i = u64(offsets[lo])
-    d = lo
-    n_hard = i64(0)
-    while True:
-        i = next_joining(docs.data, i, end, t)
-        if i >= end:
-            return n_hard
-        while u64(offsets[d + 1]) <= i:
-            d += 1
-        start = i64(offsets[d])
-        i = u64(offsets[d + 1])
-        if i64(i) - start + SLACK <= len(codes) and fold_nfkc(docs.data, start, i64(i), codes, t) < 0:
-            hard[d] = 1
-            n_hard += 1
-
-
-def next_joining(data: Sequence[int], i: int, end: int, t: unicode.NfkcTable) -> int:
-    """From `i` on, the place of the first character that may make a text hard; `end` where there is none."""
+def next_joining(data: Sequence[int], i: int, end: int, t: NfkcTable) -> int:
+    """Find the first character from `i` on that may make a text hard; return its place, or `end`."""
     n_data = u64(len(data))
     while i < end:
         if i + READS <= n_data:
@@ -270,7 +277,7 @@ def next_joining(data: Sequence[int], i: int, end: int, t: unicode.NfkcTable) ->
         elif u64(data[i]) < LEAD:
             i = i + ONE
             continue
-        # Where one character is in doubt, so is the next (Greek, say): until ASCII comes the table tells.
+        # After a doubtful character, others follow (in Greek, say): the table decides about all up to the next ASCII.
         while i < end and u64(data[i]) >= LEAD:
             code, after = decode(data, i, end)
             if may_be_hard(code, after - i, t):
@@ -279,8 +286,8 @@ def next_joining(data: Sequence[int], i: int, end: int, t: unicode.NfkcTable) ->
     return end
 
 
-def may_be_hard(code: int, n_bytes: int, t: unicode.NfkcTable) -> bool:
-    """Whether a character joins those before it, or becomes more characters than it has bytes."""
+def may_be_hard(code: int, n_bytes: int, t: NfkcTable) -> bool:
+    """Tell whether a character joins those before it, or becomes more characters than it has bytes."""
     entry = u64(t.codes[code])
     kind = entry >> KIND_SHIFT
     return kind > CLOSED or (kind != ZERO and u64(t.expansions[entry & PAYLOAD]) > n_bytes)

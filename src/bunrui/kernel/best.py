@@ -14,15 +14,12 @@ Turtle and Flood (1995), Query evaluation: strategies and optimizations, call th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from bunrui.kernel.analyze import Documents, Recipe, Scratch, keys_of, units_of
+from bunrui.kernel.analyze import Walk, keys_of, units_of
 from bunrui.kernel.primitives import ZERO, i64
-from bunrui.kernel.reading import Found
-from bunrui.kernel.score import Linear, Sums, Table, Weights, add_shared, known_items, score_document, score_of
+from bunrui.kernel.score import Linear, ReadyModel, Sums, Table, add_shared, known_items, score_document, score_of
 from bunrui.kernel.signature import F64s, I32s, I64s, U32s, kernel, record
-from bunrui.kernel.vocabulary import Vocabulary
 
 SLACK = 1e-9
 
@@ -59,30 +56,18 @@ class Room(NamedTuple):
 
 @kernel
 def best_documents(
-    docs: Documents,
-    lo: int,
-    hi: int,
-    recipe: Recipe,
-    scratch: Scratch,
-    v: Vocabulary,
-    weights: Weights,
-    bounds: Bounds,
-    sums: Sums,
-    found: Found,
-    room: Room,
-    classes: I64s,
-    scores: F64s,
+    walk: Walk, lo: int, hi: int, model: ReadyModel, bounds: Bounds, room: Room, classes: I64s, scores: F64s
 ) -> None:
     """Write the k best classes of the documents lo … hi - 1, best first, and their scores.
 
-    Of equal scores the class with the lowest rank is the best.
+    Among equal scores, the class with the lowest rank is the best.
     """
     k = len(room.classes)
     for d in range(lo, hi):
         for j in range(k):
             room.classes[j] = -1
-        if not decide(docs, d, recipe, scratch, v, weights, bounds, sums, found, room, d - lo + 1):
-            score_document(docs, d, recipe, scratch, v, weights, sums, found, room.scores, 0)
+        if not decide(walk, d, model, bounds, room, d - lo + 1):
+            score_document(walk, d, model, room.scores, 0)
             rank_all(bounds, room)
         at = (d - lo) * k
         for j in range(k):
@@ -90,36 +75,25 @@ def best_documents(
             scores[at + j] = room.best[j]
 
 
-def decide(
-    docs: Documents,
-    d: int,
-    recipe: Recipe,
-    scratch: Scratch,
-    v: Vocabulary,
-    weights: Weights,
-    bounds: Bounds,
-    sums: Sums,
-    found: Found,
-    room: Room,
-    stamp: int,
-) -> bool:
-    """Find the best classes of a document among those that its rare features nominate.
+def decide(walk: Walk, d: int, model: ReadyModel, bounds: Bounds, room: Room, stamp: int) -> bool:
+    """Find the best classes of a document among the nominees of its rare features.
 
-    False where others may be better.
+    Returns False if others may be better.
     """
     k = len(room.classes)
-    table = weights.table
-    linear = weights.linear
-    if len(bounds.groups) == 0 or len(docs.counts) > 0:
+    sums = model.sums
+    table = model.weights.table
+    linear = model.weights.linear
+    if len(bounds.groups) == 0 or len(walk.docs.counts) > 0:
         return False
-    items = scratch.items
-    n_units = units_of(docs, d, recipe, scratch)
-    n_items, _, after, _ = keys_of(docs, d, recipe, scratch, ZERO, n_units, v)
+    items = walk.scratch.items
+    n_units = units_of(walk, d)
+    n_items, _, after, _ = keys_of(walk, model.v, d, ZERO, n_units)
     if after < n_units:
         return False
     for j in range(3):
         sums.rest[j] = 0.0
-    n_kept = known_items(scratch, n_items, n_items, True, weights, sums, found)
+    n_kept = known_items(walk.scratch, n_items, n_items, True, model)
     add_shared(items.ids, n_kept, table, sums)
     n_known = i64(n_kept)
     n_nominees = nominate(items.ids, n_known, table, bounds, sums, room, stamp)
@@ -142,7 +116,7 @@ def decide(
     limits = bounds.limits
     size = limits[0] + limits[1] * sums.rest[1] + limits[2] * sums.rest[2] + limits[3] * abs(sums.rest[0])
     hopeless = room.best[k - 1] - common - SLACK * (size + common + rare)
-    # Not "above": what is not a number is not hopeless.
+    # Not ">=": NaN must not count as hopeless.
     if not highest(bounds, sums.rest) < hopeless:
         return False
     for j in range(n_nominees):
@@ -152,8 +126,8 @@ def decide(
     return True
 
 
-def nominate(ids: Sequence[int], n_known: int, table: Table, bounds: Bounds, sums: Sums, room: Room, stamp: int) -> int:
-    """Add the weights of rare features to the classes that have them; how many classes with documents these are."""
+def nominate(ids: U32s, n_known: int, table: Table, bounds: Bounds, sums: Sums, room: Room, stamp: int) -> int:
+    """Add the weights of rare features to the classes that have them; return the number of those with documents."""
     n = i64(0)
     for k in range(n_known):
         f = i64(ids[k])
@@ -173,8 +147,8 @@ def nominate(ids: Sequence[int], n_known: int, table: Table, bounds: Bounds, sum
     return n
 
 
-def peaks_of(ids: Sequence[int], n_known: int, table: Table, bounds: Bounds) -> tuple[float, float]:
-    """The most that the common features of a document, and the rare ones, change a score by."""
+def peaks_of(ids: U32s, n_known: int, table: Table, bounds: Bounds) -> tuple[float, float]:
+    """Bound the change of a score by the common features of a document, and by the rare ones."""
     common = 0.0
     rare = 0.0
     for k in range(n_known):
@@ -188,7 +162,7 @@ def peaks_of(ids: Sequence[int], n_known: int, table: Table, bounds: Bounds) -> 
 
 @kernel
 def find_peaks(table: Table, scale: F64s, peaks: F64s) -> None:
-    """The most by which one occurrence of every feature changes a score."""
+    """Find the largest change of a score by one occurrence of each feature."""
     n_classes = len(scale)
     for f in range(len(table.lengths)):
         length = i64(table.lengths[f])
@@ -201,8 +175,8 @@ def find_peaks(table: Table, scale: F64s, peaks: F64s) -> None:
         peaks[f] = peak
 
 
-def highest(bounds: Bounds, rest: Sequence[float]) -> float:
-    """No class without a weight scores higher."""
+def highest(bounds: Bounds, rest: F64s) -> float:
+    """Bound the scores of all classes that have no weight."""
     groups = bounds.groups
     top = -1e300
     for g in range(0, len(groups), COLUMNS):
@@ -212,7 +186,7 @@ def highest(bounds: Bounds, rest: Sequence[float]) -> float:
     return top
 
 
-def full_score(ids: Sequence[int], n_known: int, table: Table, linear: Linear, sums: Sums, c: int) -> float:
+def full_score(ids: U32s, n_known: int, table: Table, linear: Linear, sums: Sums, c: int) -> float:
     """The score of one class, its weights in the order of the text."""
     n_classes = len(sums.weights)
     total = 0.0
@@ -246,7 +220,7 @@ def rank_all(bounds: Bounds, room: Room) -> None:
 
 
 def insert(room: Room, bounds: Bounds, c: int, score: float) -> None:
-    """Put a class among the best, if it is."""
+    """Put a class among the best, if it is one of them."""
     j = len(room.classes)
     while j > 0 and is_better(room, bounds, c, score, j - 1):
         j -= 1
@@ -259,15 +233,15 @@ def insert(room: Room, bounds: Bounds, c: int, score: float) -> None:
 
 
 def is_better(room: Room, bounds: Bounds, c: int, score: float, j: int) -> bool:
-    """Whether a class goes before the one at place j, which may be empty."""
+    """Tell whether a class goes before the one at place j, which may be empty."""
     other = i64(room.classes[j])
     if other < 0 or score > room.best[j]:
         return True
     return score == room.best[j] and bounds.ranks[c] < bounds.ranks[other]
 
 
-def is_in(classes: Sequence[int], c: int) -> bool:
-    """Whether a class is among some."""
+def is_in(classes: I64s, c: int) -> bool:
+    """Tell whether a class is among some."""
     found = False
     for j in range(len(classes)):
         found = found or classes[j] == c

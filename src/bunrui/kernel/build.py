@@ -154,6 +154,8 @@ def _parts(function: FunctionType, seen: dict[Any, str] | None = None) -> list[s
                 _parts(value, seen)
         elif isinstance(value, (int, float)):
             seen[name, function] = repr(value)
+        elif hasattr(value, "_fields"):
+            seen[name, function] = repr(value._fields)
     return list(seen.values())
 
 

@@ -155,86 +155,40 @@ def _mask(builder, vector):
     return builder.bitcast(vector, ir.IntType(64))
 
 
-@intrinsic
-def nonzero64(typingctx, buffer, i):
-    def codegen(context, builder, signature, args):
-        vector = _load_v64(context, builder, signature.args[0], args[0], args[1])
-        return _mask(builder, builder.icmp_unsigned("!=", vector, _splat(0)))
-
-    return types.uint64(buffer, i), codegen
-
-
 def _within(builder, vector, first, count):
     return builder.icmp_unsigned("<", builder.sub(vector, _splat(first)), _splat(count))
 
 
-def _store_v64(context, builder, array_type, array, index, vector):
-    pointer = _element_pointer(context, builder, array_type, array, index)
-    builder.store(vector, builder.bitcast(pointer, _V64.as_pointer()), align=1)
-
-
-@intrinsic
-def fold_words64(typingctx, src, i, out, o):
-    def codegen(context, builder, signature, args):
-        vector = _load_v64(context, builder, signature.args[0], args[0], args[1])
-        lower = builder.or_(vector, _splat(0x20))
-        letter = _within(builder, lower, ord("a"), 26)
-        digit = _within(builder, vector, ord("0"), 10)
-        other = builder.or_(digit, builder.icmp_unsigned("==", vector, _splat(ord("_"))))
-        folded = builder.select(letter, lower, builder.select(other, vector, _splat(0)))
-        _store_v64(context, builder, signature.args[2], args[2], args[3], folded)
-        return _mask(builder, builder.icmp_signed("<", vector, _splat(0)))
-
-    return types.uint64(src, i, out, o), codegen
-
-
-@intrinsic
-def fold_ascii64(typingctx, src, i, out, o):
-    def codegen(context, builder, signature, args):
-        vector = _load_v64(context, builder, signature.args[0], args[0], args[1])
-        lower = builder.or_(vector, _splat(0x20))
-        letter = _within(builder, lower, ord("a"), 26)
-        _store_v64(context, builder, signature.args[2], args[2], args[3], builder.select(letter, lower, vector))
-        return _mask(builder, builder.or_(letter, _within(builder, vector, ord("0"), 10)))
-
-    return types.uint64(src, i, out, o), codegen
-
-
-@intrinsic
-def printable64(typingctx, buffer, i):
-    def codegen(context, builder, signature, args):
-        vector = _load_v64(context, builder, signature.args[0], args[0], args[1])
-        return _mask(builder, _within(builder, vector, 0x21, 0x7F - 0x21))
-
-    return types.uint64(buffer, i), codegen
-
-
-@intrinsic
-def wide64(typingctx, buffer, i):
-    def codegen(context, builder, signature, args):
-        vector = _load_v64(context, builder, signature.args[0], args[0], args[1])
-        return _mask(builder, builder.icmp_signed("<", vector, _splat(0)))
-
-    return types.uint64(buffer, i), codegen
-
-
-def _beginning(rules):
-    n_bytes = max(map(len, rules))
+def _test64(test, n_bytes=1):
+    """Make a function with a bit for each of 64 bytes: `test` of the byte, or of as many bytes from there on."""
 
     @intrinsic
-    def beginning64(typingctx, buffer, i):
+    def test64(typingctx, buffer, i):
         def codegen(context, builder, signature, args):
             places = [builder.add(args[1], ir.Constant(ir.IntType(64), k)) for k in range(n_bytes)]
             vectors = [_load_v64(context, builder, signature.args[0], args[0], place) for place in places]
-            found = ir.Constant(ir.VectorType(ir.IntType(1), 64), [0] * 64)
-            for rule in rules:
-                each = [_between(builder, vector, *ends) for vector, ends in zip(vectors, rule, strict=False)]
-                found = builder.or_(found, reduce(builder.and_, each))
-            return _mask(builder, found)
+            return _mask(builder, test(builder, *vectors))
 
         return types.uint64(buffer, i), codegen
 
-    return beginning64
+    return test64
+
+
+def _is_wide(builder, vector):
+    return builder.icmp_signed("<", vector, _splat(0))
+
+
+def _begins(rules):
+    """A test: does a character begin here that one of the rules allows?"""
+
+    def test(builder, *vectors):
+        found = ir.Constant(ir.VectorType(ir.IntType(1), 64), [0] * 64)
+        for rule in rules:
+            each = [_between(builder, vector, *ends) for vector, ends in zip(vectors, rule, strict=False)]
+            found = builder.or_(found, reduce(builder.and_, each))
+        return found
+
+    return test
 
 
 def _between(builder, vector, first, last):
@@ -243,8 +197,43 @@ def _between(builder, vector, first, last):
     return _within(builder, vector, first, last + 1 - first)
 
 
-doubtful64 = _beginning(DOUBTFUL)
-lowering64 = _beginning(LOWERING)
+nonzero64 = _test64(lambda builder, vector: builder.icmp_unsigned("!=", vector, _splat(0)))
+printable64 = _test64(lambda builder, vector: _within(builder, vector, 0x21, 0x7F - 0x21))
+wide64 = _test64(_is_wide)
+doubtful64 = _test64(_begins(DOUBTFUL), max(map(len, DOUBTFUL)))
+lowering64 = _test64(_begins(LOWERING), max(map(len, LOWERING)))
+
+
+def _fold64(fold):
+    """Make a function that folds 64 bytes: `fold` gives the folded bytes, and the mask that is returned."""
+
+    @intrinsic
+    def fold64(typingctx, src, i, out, o):
+        def codegen(context, builder, signature, args):
+            vector = _load_v64(context, builder, signature.args[0], args[0], args[1])
+            lower = builder.or_(vector, _splat(0x20))
+            folded, mask = fold(builder, vector, lower, _within(builder, lower, ord("a"), 26))
+            pointer = _element_pointer(context, builder, signature.args[2], args[2], args[3])
+            builder.store(folded, builder.bitcast(pointer, _V64.as_pointer()), align=1)
+            return _mask(builder, mask)
+
+        return types.uint64(src, i, out, o), codegen
+
+    return fold64
+
+
+@_fold64
+def fold_words64(builder, vector, lower, is_letter):
+    digit = _within(builder, vector, ord("0"), 10)
+    other = builder.or_(digit, builder.icmp_unsigned("==", vector, _splat(ord("_"))))
+    folded = builder.select(is_letter, lower, builder.select(other, vector, _splat(0)))
+    return folded, _is_wide(builder, vector)
+
+
+@_fold64
+def fold_ascii64(builder, vector, lower, is_letter):
+    word = builder.or_(is_letter, _within(builder, vector, ord("0"), 10))
+    return builder.select(is_letter, lower, vector), word
 
 
 @intrinsic

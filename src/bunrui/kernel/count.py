@@ -5,8 +5,8 @@ their hash.  No table of groups × features exists at any time, and nothing is a
 
 scatter   Each thread reads a slice of the documents.  It counts some features, the most frequent ones among them, in
           a small table that stays in the processor's cache (57 % of the items of IMDB are of the first 8,000 features).
-          Of all other items it sends a record to the stream of their partition, and when a group ends, one for each
-          counter of the small table.
+          It sends a record of every other item to the stream of its partition, and when a group ends, a record of
+          each counter of the small table.
 collect   Each thread takes whole partitions: it counts the records in the region of the large table that is the
           partition's own, group by group.  When a group ends, the counters go out as cells.
 arrange   Each thread takes whole partitions: features get their ids, and cells the order of the features.
@@ -19,12 +19,11 @@ the second word of the key, which has its length, then has its place in the high
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
-from bunrui.kernel.analyze import Documents, Recipe, Scratch, keys_of, units_of
+from bunrui.kernel.analyze import Documents, Recipe, Scratch, Walk, keys_of, units_of
 from bunrui.kernel.ngrams import S3, S8, S16, S32, TWO, Items, equal_bytes, key_length
-from bunrui.kernel.postings import Postings
+from bunrui.kernel.postings import Postings, insert_cell
 from bunrui.kernel.primitives import ONE, U64, ZERO, i64, inline, prefetch, u64
 from bunrui.kernel.signature import I32s, I64s, U8s, U32s, U64s, kernel, record
 from bunrui.kernel.vocabulary import (
@@ -159,6 +158,7 @@ def scatter(
     streams must be emptied, or GROW when a larger small table would pay.  It stops in the middle of a document only
     where the thread `is_alone`: else records of others would come between two of the same document.
     """
+    walk = Walk(docs, recipe, scratch)
     while state[POSITION] < end:
         p = i64(state[POSITION])
         if groups[p] != state[GROUP]:
@@ -166,9 +166,9 @@ def scatter(
                 return FULL
             state[GROUP] = groups[p]
         d = i64(order[p])
-        n_units = units_of(docs, d, recipe, scratch)
+        n_units = units_of(walk, d)
         if is_alone == 0 and n_units > ZERO:
-            # The n-grams that end at a unit have, together, the bytes of the units before it so many times.
+            # All n-grams of n units together have the bytes of the units n times.
             n_bytes = u64(scratch.units.borders[(n_units << ONE) - ONE]) + S16
             n_bytes = n_bytes * u64(order_of_ngrams * (order_of_ngrams + 1) // 2)
             n_more = n_more_records(docs.counts, i64(docs.lists[d]), i64(n_units)) if len(docs.counts) > 0 else ZERO
@@ -176,14 +176,14 @@ def scatter(
                 return FULL
         unit = u64(state[UNIT])
         while unit < n_units:
-            n_items, first, after, n_bytes = keys_of(docs, d, recipe, scratch, unit, n_units, v)
+            n_items, first, after, n_bytes = keys_of(walk, v, d, unit, n_units)
             if is_alone != 0:
                 n_more = n_more_records(docs.counts, first, i64(n_items)) if len(docs.counts) > 0 else ZERO
                 if not can_take(streams, thread, n_items + n_more, n_bytes):
                     state[UNIT] = i64(unit)
                     return FULL
             n_missed = count_items(small, scratch.items, n_items, p, docs.counts, first, state)
-            send_items(scratch.items, n_missed, scratch.units.text, streams, thread, p, docs.counts, first)
+            send_items(scratch, n_missed, p, docs.counts, first, streams, thread)
             unit = after
         state[UNIT] = 0
         state[POSITION] = p + 1
@@ -195,7 +195,7 @@ def scatter(
     return DONE if send_counters(v, small, streams, thread, state) else FULL
 
 
-def n_more_records(counts: Sequence[int], first: int, n: int) -> int:
+def n_more_records(counts: I64s, first: int, n: int) -> int:
     """The records that counts need beyond one for each item."""
     more = u64(0)
     for k in range(first, first + n):
@@ -203,18 +203,10 @@ def n_more_records(counts: Sequence[int], first: int, n: int) -> int:
     return more
 
 
-def count_items(
-    small: Small,
-    items: Items,
-    n_items: int,
-    position: int,
-    counts: Sequence[int],
-    first: int,
-    state: MutableSequence[int],
-) -> int:
-    """Count every item that the small table has, or can take, once, or item k `counts[first + k]` times.
+def count_items(small: Small, items: Items, n_items: int, position: int, counts: I64s, first: int, state: I64s) -> int:
+    """Count the items that the small table has, or can take; item k once, or `counts[first + k]` times.
 
-    Returns how many items it does not have; `items.ids` has which.
+    Returns the number of items that it does not have; `items.ids` lists them.
     """
     if len(small.slots) == 0:
         for k in range(i64(n_items)):
@@ -223,24 +215,19 @@ def count_items(
     # A branch on whether an item is in the table costs nothing where nearly all are, as words are, and more than the
     # work where it cannot be predicted, as for n-grams.
     if state[MISSED] * 8 < i64(n_items):
-        n_missed = count_known(small, items, n_items, position, counts, first, state)
+        n_missed = count_block(small, items, n_items, position, counts, first, state, True)
     else:
-        n_missed = count_any(small, items, n_items, position, counts, first, state)
+        n_missed = count_block(small, items, n_items, position, counts, first, state, False)
     state[MISSED] = i64(n_missed)
     state[COUNTED] += i64(n_items - n_missed)
     return n_missed
 
 
-def count_any(
-    small: Small,
-    items: Items,
-    n_items: int,
-    position: int,
-    counts: Sequence[int],
-    first: int,
-    state: MutableSequence[int],
+@inline
+def count_block(
+    small: Small, items: Items, n_items: int, position: int, counts: I64s, first: int, state: I64s, branches: bool
 ) -> int:
-    """Count items of which any may be missing: bits, not branches."""
+    """Count a block of items, with a branch for those that are not in the table, or with bits alone."""
     slots = small.slots
     touched = small.touched
     hashes = items.hashes
@@ -259,18 +246,22 @@ def count_any(
         high = highs[k]
         # Not the highest bits: partitions have their own use for them.
         s = (hashes[k] >> S24) & mask
-        if slots[s + TWO] == ZERO and not is_long(high):
+        if branches:
+            prefetch(slots, (hashes[k + AHEAD] >> S24) & mask)
+        last = slots[s + TWO]
+        if last == ZERO and not is_long(high):
             slots[s] = low
             slots[s + ONE] = high
             n_claimed = n_claimed + ONE
         # No slot has a long key.
         is_there = u64(((slots[s] ^ low) | (slots[s + ONE] ^ high)) == ZERO)
-        if counted:
-            x = u64(counts[first + i64(k)])
-        last = slots[s + TWO]
-        counter = slots[s + THREE]
         missed[n_missed] = k
         n_missed = n_missed + (is_there ^ ONE)
+        if branches and is_there == ZERO:
+            continue
+        if counted:
+            x = u64(counts[first + i64(k)])
+        counter = slots[s + THREE]
         touched[n_touched] = s
         n_touched = n_touched + (is_there & u64(counter == ZERO))
         # Low half: occurrences.  High half: documents, one more if the last was another.
@@ -281,56 +272,7 @@ def count_any(
     return n_missed
 
 
-def count_known(
-    small: Small,
-    items: Items,
-    n_items: int,
-    position: int,
-    counts: Sequence[int],
-    first: int,
-    state: MutableSequence[int],
-) -> int:
-    """Count items of which nearly all are in the table."""
-    slots = small.slots
-    touched = small.touched
-    hashes = items.hashes
-    lows = items.low
-    highs = items.high
-    missed = items.ids
-    mask = u64(len(slots)) - FOUR
-    counted = len(counts) > 0
-    stamp = u64(position) + ONE
-    n_touched = u64(state[TOUCHED])
-    n_claimed = u64(0)
-    n_missed = u64(0)
-    x = u64(1)
-    for k in range(n_items):
-        low = lows[k]
-        high = highs[k]
-        s = (hashes[k] >> S24) & mask
-        prefetch(slots, (hashes[k + AHEAD] >> S24) & mask)
-        last = slots[s + TWO]
-        if ((slots[s] ^ low) | (slots[s + ONE] ^ high)) != ZERO:
-            if last != ZERO or is_long(high):
-                missed[n_missed] = k
-                n_missed = n_missed + ONE
-                continue
-            slots[s] = low
-            slots[s + ONE] = high
-            n_claimed = n_claimed + ONE
-        if counted:
-            x = u64(counts[first + i64(k)])
-        counter = slots[s + THREE]
-        touched[n_touched] = s
-        n_touched = n_touched + u64(counter == ZERO)
-        slots[s + THREE] = counter + x + (u64(last != stamp) << S32)
-        slots[s + TWO] = stamp
-    state[TOUCHED] = i64(n_touched)
-    state[CLAIMED] += i64(n_claimed)
-    return n_missed
-
-
-def send_counters(v: Vocabulary, small: Small, streams: Streams, thread: int, state: MutableSequence[int]) -> bool:
+def send_counters(v: Vocabulary, small: Small, streams: Streams, thread: int, state: I64s) -> bool:
     """Send the counters of the small table to the partitions; False where there is no room."""
     slots = small.slots
     touched = small.touched
@@ -370,16 +312,10 @@ def n_records_of(counter: int) -> int:
 
 
 def send_items(
-    items: Items,
-    n_missed: int,
-    text: Sequence[int],
-    streams: Streams,
-    thread: int,
-    position: int,
-    counts: Sequence[int],
-    first: int,
+    scratch: Scratch, n_missed: int, position: int, counts: I64s, first: int, streams: Streams, thread: int
 ) -> None:
     """Send the items of a document that `items.ids` lists to their partitions."""
+    items = scratch.items
     hashes = items.hashes
     lows = items.low
     highs = items.high
@@ -389,7 +325,7 @@ def send_items(
     for m in range(n_missed):
         k = u64(items.ids[m])
         stream = first_stream + region_of(hashes[k], n_parts)
-        high = placed(streams, thread, highs[k], text, u64(items.starts[k]))
+        high = placed(streams, thread, highs[k], scratch.units.text, u64(items.starts[k]))
         put_record(streams, stream, thread, lows[k], high, number)
         more = u64(counts[first + i64(k)]) - ONE if len(counts) > 0 else ZERO
         while more > ZERO:
@@ -400,7 +336,7 @@ def send_items(
 
 @inline
 def can_take(streams: Streams, thread: int, n_records: int, n_bytes: int) -> bool:
-    """Whether there is room for so many records of features with so many bytes."""
+    """Tell whether there is room for this many records, of features with this many bytes."""
     n_threads = len(streams.taken)
     n_blocks = i64(streams.taken[thread]) + i64(n_records) // BLOCK + len(streams.first) // n_threads
     n_places = i64(streams.written[thread]) + i64(n_bytes >> S5) + i64(n_records)
@@ -434,7 +370,7 @@ def take_block(streams: Streams, stream: int, thread: int, at: int) -> int:
 
 
 @inline
-def placed(streams: Streams, thread: int, high: int, text: Sequence[int], start: int) -> int:
+def placed(streams: Streams, thread: int, high: int, text: U8s, start: int) -> int:
     """The second word of a key; for a long one its text is copied, and the word has the place of the copy."""
     if not is_long(high):
         return high
@@ -467,9 +403,7 @@ def collect(
     return all_lacking
 
 
-def collect_part(
-    p: int, streams: Streams, groups: Sequence[int], v: Vocabulary, parts: Parts, places: MutableSequence[int]
-) -> int:
+def collect_part(p: int, streams: Streams, groups: I32s, v: Vocabulary, parts: Parts, places: U64s) -> int:
     """Count the records of one partition; DONE, or what it lacks."""
     words = streams.words
     slots = v.slots
@@ -519,19 +453,11 @@ def collect_part(
 
 @inline
 def count_records(
-    p: int,
-    thread: int,
-    at: int,
-    end: int,
-    streams: Streams,
-    groups: Sequence[int],
-    v: Vocabulary,
-    parts: Parts,
-    places: Sequence[int],
+    p: int, thread: int, at: int, end: int, streams: Streams, groups: I32s, v: Vocabulary, parts: Parts, places: U64s
 ) -> tuple[int, int]:
-    """Count the records from the word `at` to `end`; the word to go on with, and what lacks.
+    """Count the records from the word `at` to `end`; return the word to go on with, and what is lacking.
 
-    `places` has the slots where to look for their features.
+    `places` has the slots in which to look for their features.
     """
     words = streams.words
     slots = v.slots
@@ -684,7 +610,7 @@ def arrange(
     return left_out
 
 
-def arrange_features(p: int, n_parts: int, parts: Parts, bases: Sequence[int], v: Vocabulary) -> None:
+def arrange_features(p: int, n_parts: int, parts: Parts, bases: I64s, v: Vocabulary) -> None:
     """Give the features of a partition their ids."""
     n_features = i64(parts.state[p * STATES + N_FEATURES])
     n_bytes = u64(parts.state[p * STATES + N_BYTES])
@@ -716,13 +642,7 @@ def arrange_features(p: int, n_parts: int, parts: Parts, bases: Sequence[int], v
 
 
 def arrange_cells(
-    p: int,
-    n_parts: int,
-    parts: Parts,
-    bases: Sequence[int],
-    postings: Postings,
-    term_sum: MutableSequence[int],
-    doc_freq_sum: MutableSequence[int],
+    p: int, n_parts: int, parts: Parts, bases: I64s, postings: Postings, term_sum: I64s, doc_freq_sum: I64s
 ) -> int:
     """Order the cells of a partition by feature, groups ascending; total them by feature and by group."""
     n_features = i64(parts.state[p * STATES + N_FEATURES])
@@ -749,25 +669,10 @@ def arrange_cells(
         terms = i64(parts.terms[k])
         docs = i64(parts.docs[k])
         a = i64(starts[f])
-        place = a + i64(lengths[f])
         # Groups ascend, except where streams were emptied in the middle of a slice.
-        while place > a and i64(postings.classes[place - 1]) > group:
-            place -= 1
-        if place > a and i64(postings.classes[place - 1]) == group:
-            postings.terms[place - 1] += terms
-            postings.docs[place - 1] += docs
-            left_out += 1
-        else:
-            j = a + i64(lengths[f])
-            while j > place:
-                postings.classes[j] = postings.classes[j - 1]
-                postings.terms[j] = postings.terms[j - 1]
-                postings.docs[j] = postings.docs[j - 1]
-                j -= 1
-            postings.classes[place] = group
-            postings.terms[place] = terms
-            postings.docs[place] = docs
-            lengths[f] += 1
+        n = insert_cell(postings, a, a + i64(lengths[f]), group, terms, docs) - a
+        left_out += i64(n == lengths[f])
+        lengths[f] = n
         postings.term_total[f] += terms
         postings.doc_total[f] += docs
         term_sum[group] += terms

@@ -11,7 +11,7 @@ Both read `src[lo:hi]` (uint8), never a byte beyond, write uint32 code points to
 `out` has at least `hi - lo + SLACK` elements.  A few characters expand to more code points than they have bytes (½ to
 three, ﷺ to eighteen); whatever would pass the bound is HARD_TEXT.
 
-What a mark does depends on what stands before it.  That state (`seam`, `base`, `last`) is touched only where a
+The effect of a mark depends on the characters before it.  This state (`seam`, `base`, `last`) is touched only where a
 code point is special; a plain one costs one look into the table and one comparison.
 
 **Words**, as `\w+` finds them in the lower-case text, take three passes that hardly branch:
@@ -76,7 +76,7 @@ _S_FIRST, _S_END = U64(0xAC00), U64(0xD7A4)
 
 
 def decode(src: Sequence[int], i: int, end: int) -> tuple[int, int]:
-    """The code point at `i` and the place of the next; U+110000 where the bytes are none."""
+    """Decode the code point at `i`; return it and the place of the next, or U+110000 if the bytes are none."""
     a = u64(src[i])
     if a >= _E0:
         if a < _F0:
@@ -124,7 +124,7 @@ def spread(word: int, out: MutableSequence[int], n: int) -> None:
 
 
 def compose(base: int, mark: int, t: unicode.NfkcTable) -> int:
-    """The entry of two folded code points that become another; M64 where they stay."""
+    """Find the entry of two folded code points that become another; M64 if they stay."""
     if mark >= _V_FIRST and mark < _T_END:
         if mark < _V_END and base >= _L_FIRST and base < _L_END:
             return _S_FIRST + ((base - _L_FIRST) * _V_COUNT + mark - _V_FIRST) * _T_STEP
@@ -145,7 +145,7 @@ def compose(base: int, mark: int, t: unicode.NfkcTable) -> int:
 
 
 def expand(entry: int, expansions: Sequence[int], out: MutableSequence[int], n: int, room: int) -> int:
-    """Write an expansion to `out` from `n` on; the new length, or M64 where that passes `room`."""
+    """Write an expansion to `out` from `n` on; return the new length, or M64 if it passes `room`."""
     place = entry & _PAYLOAD
     size = u64(expansions[place])
     if n + size > room:
@@ -158,7 +158,7 @@ def expand(entry: int, expansions: Sequence[int], out: MutableSequence[int], n: 
 def join(
     entry: int, out: MutableSequence[int], n: int, base: int, last: int, room: int, t: unicode.NfkcTable
 ) -> tuple[int, int, int]:
-    """Add a code point that may act on those before it: the new (n, base, last); n is M64 where that is too hard.
+    """Add a code point that may act on those before it; return the new (n, base, last), with n = M64 if it is too hard.
 
     base   place in `out` of the character that marks act on, M64 where there is none
     last   combining class of the last mark between that and the end, 0 where there is none, or _SEALED
@@ -250,27 +250,9 @@ def fold_nfkc(src: Sequence[int], lo: int, hi: int, out: MutableSequence[int], t
 
 def copy_codepoints(src: Sequence[int], lo: int, hi: int, out: MutableSequence[int]) -> int:
     """The code points of `src[lo:hi]`."""
+    # Only texts that Python has folded come here, and they are few: no fast path.
     i, end, n = u64(lo), u64(hi), u64(0)
     while i < end:
-        if i + _8 <= end:
-            word = load64(src, i)
-            if word & _THREE_MASK == _THREE_BYTES:
-                code = three_bytes(word)
-                if code >= _800 and code >> _11 != _SURROGATES:
-                    out[n] = code
-                    n += ONE
-                    i += _3
-                    continue
-            elif word & _HIGH_BITS == ZERO:
-                spread(word, out, n)
-                n += _8
-                i += _8
-                continue
-            elif word & _80 == ZERO:
-                out[n] = word & _7F
-                n += ONE
-                i += ONE
-                continue
         code, i = decode(src, i, end)
         if code == _BEYOND:
             return i64(BAD_UTF8)
@@ -283,7 +265,7 @@ def copy_codepoints(src: Sequence[int], lo: int, hi: int, out: MutableSequence[i
 
 
 def fold_words(src: Sequence[int], lo: int, hi: int, out: MutableSequence[int], lower: Sequence[int]) -> int:
-    """Fold `src[lo:hi]` into `out`; the number of bytes written.
+    """Fold `src[lo:hi]` into `out`; return the number of bytes written.
 
     `lower[c]` is the folded code point, 0 for a separator.  `out` holds 2 * (hi - lo) + 128 bytes (a
     lower-case form has at most 3 bytes where the character had 2).
@@ -307,21 +289,8 @@ def fold_words(src: Sequence[int], lo: int, hi: int, out: MutableSequence[int], 
                 i += 1
                 o += 1
         while i < hi and src[i] >= 0x80:
-            c = i64(src[i])
-            if c < 0xE0:
-                point = ((c & 0x1F) << 6) | (i64(src[i + 1]) & 0x3F)
-                i += 2
-            elif c < 0xF0:
-                point = ((c & 0x0F) << 12) | ((i64(src[i + 1]) & 0x3F) << 6) | (i64(src[i + 2]) & 0x3F)
-                i += 3
-            else:
-                point = (
-                    ((c & 0x07) << 18)
-                    | ((i64(src[i + 1]) & 0x3F) << 12)
-                    | ((i64(src[i + 2]) & 0x3F) << 6)
-                    | (i64(src[i + 3]) & 0x3F)
-                )
-                i += 4
+            point, after = decode(src, u64(i), u64(hi))
+            i = i64(after)
             o = put(out, o, i64(lower[point]))
     # The last chunk may have read on into the next document (or all of the rest of it, in wide characters).
     if i > hi:
@@ -333,7 +302,7 @@ def fold_words(src: Sequence[int], lo: int, hi: int, out: MutableSequence[int], 
 
 @inline
 def put(out: MutableSequence[int], o: int, point: int) -> int:
-    """Write a code point as UTF-8; the place after it."""
+    """Write a code point as UTF-8; return the place after it."""
     # Unsigned: an index that might be negative is tested by numba, each time.
     at = u64(o)
     if point < 0x80:
@@ -356,7 +325,7 @@ def put(out: MutableSequence[int], o: int, point: int) -> int:
 
 
 def split_words(buf: Sequence[int], n: int, borders: MutableSequence[int]) -> int:
-    """Find the runs of non-zero bytes of `buf[:n]`; `borders` gets start, end, start, end …; the number of runs.
+    """Find the runs of non-zero bytes of `buf[:n]`: `borders` gets start, end, start, end …; return their number.
 
     `borders` has room for 8 more than it gets.
     """
@@ -369,7 +338,7 @@ def split_words(buf: Sequence[int], n: int, borders: MutableSequence[int]) -> in
         edges = mask ^ (((mask << ONE) & M64) | carry)
         carry = mask >> _63
         found = popcount(edges)
-        # Eight at a time, whether there are so many or not: a loop that ends at the last one is mispredicted each time.
+        # Always eight at a time: a loop that ends at the last one is mispredicted each time.
         k = u64(0)
         while k < found:
             for j in range(8):

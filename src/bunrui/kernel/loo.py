@@ -1,7 +1,7 @@
 """Leave-one-out: documents → rows → scores by the counts of all other documents.
 
     read_rows    documents → rows: the features of each document, how often it has them, and in which order
-    take_out     rows → the counts without each document: sums, and those of its features in its own classes
+    take_out     rows → the counts without each document: sums, and the counts of its features in its own classes
     sum_changes  rows → sums over the vocabulary without each document
     score_rows   rows and weights → scores
 
@@ -10,17 +10,16 @@ feature that a document has x times loses x occurrences.  So (feature, x) is an 
 in the classes that do not have the document.  Weights in the classes that have it are given by document.
 `models/loo.py` makes both by the formulas of `bunrui.models`.
 
-A text that was learned several times with the same labels is one row that says how often: all copies go out together.
+A text that was learned several times with the same labels is one row with a number of copies, which go out together.
 """
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
-from bunrui.kernel.analyze import Documents, Recipe, Scratch, ids_of, units_of
+from bunrui.kernel.analyze import Walk, ids_of, units_of
 from bunrui.kernel.primitives import ONE, U64, i64, inline, prefetch, u64
-from bunrui.kernel.score import Linear, Sums, clear, score_of
+from bunrui.kernel.score import Linear, Sums, add_cells, clear, score_of
 from bunrui.kernel.signature import F64s, I32s, I64s, U8s, U32s, kernel, record
 from bunrui.kernel.vocabulary import MISSING, Vocabulary
 
@@ -91,32 +90,40 @@ class Lists(NamedTuple):
     counts: I64s  # (cells): n[f, c] of all documents
 
 
+@record
+class Corpus(NamedTuple):
+    """Rows with the entries of their features, the classes of the documents, and the cells of the entries."""
+
+    rows: Rows
+    entries: U32s  # by feature of the rows
+    labels: Labels
+    lists: Lists
+
+
 # Rows
 
 
 @kernel
-def read_rows(
-    docs: Documents, lo: int, hi: int, recipe: Recipe, scratch: Scratch, v: Vocabulary, rows: Rows, reading: Reading
-) -> int:
-    """Rows for the documents lo … hi - 1; go on where the last call stopped.
+def read_rows(walk: Walk, lo: int, hi: int, v: Vocabulary, rows: Rows, reading: Reading) -> int:
+    """Read the documents lo … hi - 1 into rows; go on where the last call stopped.
 
-    Returns DONE, UNKNOWN, or what must grow first.
+    Returns DONE, UNKNOWN, GROW_FEATURES or GROW_ITEMS.
     """
     state = reading.state
     while state[DOCUMENT] < hi - lo:
         row = i64(state[DOCUMENT])
         d = lo + row
-        n_units = units_of(docs, d, recipe, scratch)
+        n_units = units_of(walk, d)
         unit = u64(state[UNIT])
         while unit < n_units:
-            n_items, first, after = ids_of(docs, d, recipe, scratch, unit, n_units, v)
+            n_items, first, after = ids_of(walk, v, d, unit, n_units)
             if i64(state[FEATURES]) + i64(n_items) > len(rows.features):
                 state[UNIT] = i64(unit)
                 return GROW_FEATURES
             if i64(state[ITEMS]) + i64(n_items) > len(rows.places):
                 state[UNIT] = i64(unit)
                 return GROW_ITEMS
-            if not place_items(scratch.items.ids, n_items, docs.counts, first, rows, row, reading):
+            if not place_items(walk.scratch.items.ids, n_items, walk.docs.counts, first, rows, row, reading):
                 return UNKNOWN
             unit = after
         state[UNIT] = 0
@@ -126,10 +133,8 @@ def read_rows(
     return DONE
 
 
-def place_items(
-    ids: Sequence[int], n_items: int, counts: Sequence[int], first: int, rows: Rows, row: int, reading: Reading
-) -> bool:
-    """Add items to a row; False where one is unknown."""
+def place_items(ids: U32s, n_items: int, counts: I64s, first: int, rows: Rows, row: int, reading: Reading) -> bool:
+    """Add items to a row; return False if one is unknown."""
     features = rows.features
     values = rows.values
     places = rows.places
@@ -139,8 +144,7 @@ def place_items(
     item = u64(reading.state[ITEMS])
     counted = len(counts) > 0
     x = u64(1)
-    k = u64(0)
-    while k < n_items:
+    for k in range(n_items):
         f = u64(ids[k])
         if f == ABSENT:
             return False
@@ -159,7 +163,6 @@ def place_items(
         values[place] += x
         places[item] = place - begin
         item = item + ONE
-        k = k + ONE
     reading.state[FEATURES] = i64(at)
     reading.state[ITEMS] = i64(item)
     return True
@@ -190,24 +193,20 @@ class Own(NamedTuple):
 
 
 @kernel
-def take_out(
-    rows: Rows, lo: int, hi: int, entries: U32s, labels: Labels, lists: Lists, by_docs: int, left: Left, own: Own
-) -> None:
+def take_out(corpus: Corpus, lo: int, hi: int, by_docs: int, left: Left, own: Own) -> None:
     """Take each of the rows lo … hi - 1, with all its copies, out of the counts."""
+    rows, entries, labels, lists = corpus
     info = lists.entries
     n_classes = len(left.class_sum) // max(hi - lo, 1)
     base = u64(rows.starts[lo])
     cell = u64(0)
     for row in range(lo, hi):
-        group = i64(labels.groups[rows.docs[row]])
-        first = i64(labels.starts[group])
-        last = i64(labels.starts[group + 1])
+        first, last = labels_of(corpus, row)
         copies = i64(rows.copies[row])
         at = (row - lo) * n_classes
         taken = i64(0)
-        k = u64(rows.starts[row])
         end = u64(rows.starts[row + 1])
-        while k < end:
+        for k in range(u64(rows.starts[row]), end):
             prefetch(info, u64(entries[min(k + AHEAD, end - ONE)]) * FIELDS)
             prefetch(lists.counts, u64(info[u64(entries[min(k + NEAR, end - ONE)]) * FIELDS + START]))
             f = u64(entries[k]) * FIELDS
@@ -229,22 +228,27 @@ def take_out(
                 own.counts[cell] = count
                 own.others[cell] = max(count - x, i64(0))
                 cell = cell + ONE
-            k = k + ONE
         left.n_terms[row - lo] -= taken
         for label in range(first, last):
             left.class_sum[at + i64(labels.classes[label])] -= taken
 
 
 @inline
-def take_list(lists: Lists, f: int, n_classes: int, class_sum: MutableSequence[int], at: int) -> None:
+def labels_of(corpus: Corpus, row: int) -> tuple[int, int]:
+    """Find the classes of a row in `labels.classes`: return the place of the first, and the place after the last."""
+    labels = corpus.labels
+    group = i64(labels.groups[corpus.rows.docs[row]])
+    return i64(labels.starts[group]), i64(labels.starts[group + 1])
+
+
+@inline
+def take_list(lists: Lists, f: int, n_classes: int, class_sum: I64s, at: int) -> None:
     """Take a feature, whose entry begins at f, out of the sums of all classes."""
     start = u64(lists.entries[f + START])
     n = u64(lists.entries[f + LENGTH])
-    j = u64(0)
-    while j < n:
+    for j in range(n):
         c = j if n == n_classes else u64(lists.classes[start + j])
         class_sum[at + c] -= lists.counts[start + j]
-        j = j + ONE
 
 
 @inline
@@ -281,33 +285,27 @@ class Changes(NamedTuple):
 
 
 @kernel
-def sum_changes(
-    rows: Rows, lo: int, hi: int, entries: U32s, labels: Labels, lists: Lists, changes: Changes, high: I64s, low: I64s
-) -> None:
+def sum_changes(corpus: Corpus, lo: int, hi: int, changes: Changes, high: I64s, low: I64s) -> None:
     """Add the changes without each of the rows lo … hi - 1 to the sums over all documents, (rows, classes)."""
+    rows, entries, labels, lists = corpus
     n_classes = u64(len(changes.begin_high))
-    n_labels = u64(0)
     at_own = u64(0)
     at = u64(0)
     for row in range(lo, hi):
         begin = u64(rows.starts[row])
         end = u64(rows.starts[row + 1])
-        k = begin
-        while k < end:
+        for k in range(begin, end):
             later = u64(entries[min(k + AHEAD, end - ONE)])
             prefetch(changes.is_any, later)
             prefetch(lists.entries, later * FIELDS)
             e = u64(entries[k])
             if changes.is_any[e] != 0:
-                add_changes(lists, e, n_classes, changes, high, low, at)
-            k = k + ONE
-        group = i64(labels.groups[rows.docs[row]])
-        first = u64(labels.starts[group])
-        n_labels = u64(labels.starts[group + 1]) - first
+                add_changes(lists, e * FIELDS, n_classes, changes, high, low, at)
+        first, last = labels_of(corpus, row)
+        n_labels = u64(last - first)
         n_own = (end - begin) * n_labels
-        label = u64(0)
-        while label < n_labels:
-            c = u64(labels.classes[first + label])
+        for label in range(n_labels):
+            c = u64(labels.classes[u64(first) + label])
             total_high = i64(changes.begin_high[c])
             total_low = i64(changes.begin_low[c])
             k = at_own + label
@@ -317,186 +315,120 @@ def sum_changes(
                 k = k + n_labels
             high[at + c] = total_high
             low[at + c] = total_low
-            label = label + ONE
         at_own = at_own + n_own
         at = at + n_classes
 
 
 @inline
-def add_changes(
-    lists: Lists,
-    e: int,
-    n_classes: int,
-    changes: Changes,
-    high: MutableSequence[int],
-    low: MutableSequence[int],
-    at: int,
-) -> None:
-    """Add the changes of a list."""
-    start = u64(lists.entries[e * FIELDS + START])
-    n = u64(lists.entries[e * FIELDS + LENGTH])
-    j = u64(0)
-    if n == n_classes:
-        while j < n:
-            high[at + j] += changes.high[start + j]
-            low[at + j] += changes.low[start + j]
-            j = j + ONE
-    else:
-        while j < n:
-            c = at + u64(lists.classes[start + j])
-            high[c] += changes.high[start + j]
-            low[c] += changes.low[start + j]
-            j = j + ONE
+def add_changes(lists: Lists, f: int, n_classes: int, changes: Changes, high: I64s, low: I64s, at: int) -> None:
+    """Add the changes of a list, whose entry begins at f."""
+    start = u64(lists.entries[f + START])
+    n = u64(lists.entries[f + LENGTH])
+    for j in range(n):
+        c = at + (j if n == n_classes else u64(lists.classes[start + j]))
+        high[c] += changes.high[start + j]
+        low[c] += changes.low[start + j]
 
 
 # Scores
 
 
-@kernel
-def score_rows(
-    rows: Rows,
-    lo: int,
-    hi: int,
-    entries: U32s,
-    labels: Labels,
-    lists: Lists,
-    weights: F64s,
-    shared: F64s,
-    own: F64s,
-    linear: Linear,
-    presence: int,
-    sums: Sums,
-    out: F64s,
-) -> None:
-    """Score the rows lo … hi - 1 into `out`, (documents, classes).
+@record
+class Weighed(NamedTuple):
+    """The weights of a model, and the rest of its scores."""
 
-    `weights` are those of all cells, `shared` those of entries, or empty; `own` has the weights of each feature in each
-    of its own classes; `linear` is (rows, classes).
-    """
+    weights: F64s  # (cells)
+    shared: F64s  # (entries), or empty
+    own: F64s  # of each feature of the rows in each of its own classes
+    linear: Linear  # (rows, classes)
+    presence: int
+
+
+@kernel
+def score_rows(corpus: Corpus, lo: int, hi: int, weighed: Weighed, sums: Sums, out: F64s) -> None:
+    """Score the rows lo … hi - 1 into `out`, (documents, classes)."""
+    rows = corpus.rows
     n_classes = len(sums.weights)
     at_own = i64(0)
     for row in range(lo, hi):
         d = i64(rows.docs[row])
-        group = i64(labels.groups[d])
-        first = i64(labels.starts[group])
-        n_labels = i64(labels.starts[group + 1]) - first
+        first, last = labels_of(corpus, row)
         clear(sums)
-        count_features(rows, row, entries, lists, weights, presence, sums.rest)
-        add_items(rows, row, entries, lists, weights, shared, presence, sums)
-        for label in range(n_labels):
-            c = i64(labels.classes[first + label])
-            sums.weights[c] = own_sum(rows, row, entries, lists, own, at_own + label, n_labels, presence)
+        count_features(corpus, row, weighed, sums.rest)
+        add_items(corpus, row, weighed, sums)
+        for label in range(first, last):
+            c = i64(corpus.labels.classes[label])
+            sums.weights[c] = own_sum(corpus, row, weighed, at_own + label - first, last - first)
         for c in range(n_classes):
-            out[d * n_classes + c] = score_of(linear, sums.rest, (row - lo) * n_classes + c, sums.weights[c])
-        at_own += (i64(rows.starts[row + 1]) - i64(rows.starts[row])) * n_labels
+            out[d * n_classes + c] = score_of(weighed.linear, sums.rest, (row - lo) * n_classes + c, sums.weights[c])
+        at_own += (i64(rows.starts[row + 1]) - i64(rows.starts[row])) * (last - first)
 
 
 @inline
-def count_features(
-    rows: Rows,
-    row: int,
-    entries: Sequence[int],
-    lists: Lists,
-    weights: Sequence[float],
-    presence: int,
-    rest: MutableSequence[float],
-) -> None:
-    """The length of a row, and how many of its words the others never had; its weights are asked for meanwhile."""
-    info = lists.entries
+def count_features(corpus: Corpus, row: int, weighed: Weighed, rest: F64s) -> None:
+    """Find the length of a row, and its number of words that the others never had; ask for its weights meanwhile."""
+    rows, entries = corpus.rows, corpus.entries
+    info = corpus.lists.entries
     length = i64(0)
     n_unknown = i64(0)
-    k = u64(rows.starts[row])
     end = u64(rows.starts[row + 1])
-    while k < end:
+    for k in range(u64(rows.starts[row]), end):
         prefetch(info, u64(entries[min(k + AHEAD, end - ONE)]) * FIELDS)
-        prefetch(weights, u64(info[u64(entries[min(k + NEAR, end - ONE)]) * FIELDS + START]))
-        x = i64(1) if presence != 0 else i64(rows.values[k])
+        prefetch(weighed.weights, u64(info[u64(entries[min(k + NEAR, end - ONE)]) * FIELDS + START]))
+        x = i64(1) if weighed.presence != 0 else i64(rows.values[k])
         if info[u64(entries[k]) * FIELDS + IS_LEFT] != 0:
             length += x
         else:
             n_unknown += x
-        k = k + ONE
     rest[1] = float(length)
     rest[2] = float(n_unknown)
 
 
 @inline
-def add_items(
-    rows: Rows,
-    row: int,
-    entries: Sequence[int],
-    lists: Lists,
-    weights: Sequence[float],
-    all_shared: Sequence[float],
-    presence: int,
-    sums: Sums,
-) -> None:
-    """Sum what the items share, and their weights in the classes that do not have the document."""
+def n_items_of(rows: Rows, row: int, presence: int) -> int:
+    """Count the items of a row, or its features under presence."""
+    ends = rows.starts if presence != 0 else rows.firsts
+    return u64(ends[row + 1]) - u64(ends[row])
+
+
+@inline
+def add_items(corpus: Corpus, row: int, weighed: Weighed, sums: Sums) -> None:
+    """Sum the shared weights of the items, and their weights in the classes that do not have the document."""
+    rows, entries = corpus.rows, corpus.entries
+    presence = weighed.presence
     counted = len(rows.counts) > 0 and presence == 0
-    info = lists.entries
-    classes = lists.classes
-    places = rows.places
-    into = sums.weights
+    info = corpus.lists.entries
     begin = u64(rows.starts[row])
     first = u64(rows.firsts[row])
-    n = u64(rows.starts[row + 1]) - begin if presence != 0 else u64(rows.firsts[row + 1]) - first
-    shares = len(all_shared) > 0
+    shares = len(weighed.shared) > 0
     shared = 0.0
     x = 1.0
-    k = u64(0)
-    while k < n:
-        e = u64(entries[begin + (k if presence != 0 else u64(places[first + k]))])
+    for k in range(n_items_of(rows, row, presence)):
+        e = u64(entries[begin + (k if presence != 0 else u64(rows.places[first + k]))])
         at = e * FIELDS
         if info[at + IS_LEFT] != 0:
             if counted:
                 x = float(rows.counts[first + k])
             if shares:
-                shared += x * all_shared[e]
-            add_list(classes, u64(info[at + START]), u64(info[at + LENGTH]), weights, x, into)
-        k = k + ONE
+                shared += x * weighed.shared[e]
+            start = u64(info[at + START])
+            add_cells(corpus.lists.classes, start, u64(info[at + LENGTH]), weighed.weights, x, sums.weights)
     sums.rest[0] = shared
 
 
 @inline
-def add_list(
-    classes: Sequence[int], start: int, n: int, weights: Sequence[float], x: float, into: MutableSequence[float]
-) -> None:
-    """Add the weights of a list of cells `x` times."""
-    j = u64(0)
-    if n == u64(len(into)):
-        while j < n:
-            into[j] += x * weights[start + j]
-            j = j + ONE
-    else:
-        while j < n:
-            into[u64(classes[start + j])] += x * weights[start + j]
-            j = j + ONE
-
-
-@inline
-def own_sum(
-    rows: Rows,
-    row: int,
-    entries: Sequence[int],
-    lists: Lists,
-    own: Sequence[float],
-    at: int,
-    n_labels: int,
-    presence: int,
-) -> float:
-    """Sum the weights of the items in a class that has the document; that of feature p is own[at + p * n_labels]."""
+def own_sum(corpus: Corpus, row: int, weighed: Weighed, at: int, n_labels: int) -> float:
+    """Sum the weights of the items in a class that has the document; feature p has own[at + p * n_labels]."""
+    rows, presence = corpus.rows, weighed.presence
     counted = len(rows.counts) > 0 and presence == 0
     begin = u64(rows.starts[row])
     first = u64(rows.firsts[row])
-    n = u64(rows.starts[row + 1]) - begin if presence != 0 else u64(rows.firsts[row + 1]) - first
     total = 0.0
     x = 1.0
-    k = u64(0)
-    while k < n:
+    for k in range(n_items_of(rows, row, presence)):
         p = k if presence != 0 else u64(rows.places[first + k])
-        if lists.entries[u64(entries[begin + p]) * FIELDS + IS_LEFT] != 0:
+        if corpus.lists.entries[u64(corpus.entries[begin + p]) * FIELDS + IS_LEFT] != 0:
             if counted:
                 x = float(rows.counts[first + k])
-            total += x * own[u64(at) + p * u64(n_labels)]
-        k = k + ONE
+            total += x * weighed.own[u64(at) + p * u64(n_labels)]
     return total

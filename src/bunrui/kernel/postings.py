@@ -8,7 +8,6 @@ end of the cells and leaves a hole; whoever owns the arrays closes the holes (`c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from bunrui.kernel.ngrams import Items
@@ -129,13 +128,13 @@ def plan(
 
 
 @inline
-def known(ids: Sequence[int], k: int) -> int:
+def known(ids: U32s, k: int) -> int:
     """The id of a feature, or that of any other where it is new."""
     f = i64(ids[k])
     return f if f != MISSING else i64(0)
 
 
-def new_cells(p: Postings, f: int, op: Postings, o: int, class_map: Sequence[int]) -> int:
+def new_cells(p: Postings, f: int, op: Postings, o: int, class_map: I64s) -> int:
     """How many classes of list `o` are not in list `f`."""
     i = i64(p.starts[f])
     end = i + i64(p.lengths[f])
@@ -148,6 +147,39 @@ def new_cells(p: Postings, f: int, op: Postings, o: int, class_map: Sequence[int
         if i == end or p.classes[i] != c:
             new += 1
     return new
+
+
+@inline
+def put_cell(p: Postings, at: int, c: int, terms: int, docs: int) -> None:
+    """Write a cell of class `c`."""
+    p.classes[at] = c
+    p.terms[at] = terms
+    p.docs[at] = docs
+
+
+@inline
+def copy_cell(p: Postings, at: int, to: int) -> None:
+    """Copy a cell to another place."""
+    put_cell(p, to, p.classes[at], p.terms[at], p.docs[at])
+
+
+@inline
+def insert_cell(p: Postings, start: int, end: int, c: int, terms: int, docs: int) -> int:
+    """Add counts of class `c` to the list start … end - 1, which ascends; return its new end.
+
+    The place is searched from the end: it is nearly always there.
+    """
+    i = end
+    while i > start and i64(p.classes[i - 1]) > c:
+        i -= 1
+    if i > start and i64(p.classes[i - 1]) == c:
+        p.terms[i - 1] += terms
+        p.docs[i - 1] += docs
+        return end
+    for j in range(end - i):
+        copy_cell(p, end - j - 1, end - j)
+    put_cell(p, i, c, terms, docs)
+    return end + 1
 
 
 @inline
@@ -205,9 +237,7 @@ def merge(
             if total > p.rooms[f]:
                 a = i64(p.starts[f])
                 for k in range(length):
-                    p.classes[cell + k] = p.classes[a + k]
-                    p.terms[cell + k] = p.terms[a + k]
-                    p.docs[cell + k] = p.docs[a + k]
+                    copy_cell(p, a + k, cell + k)
                 room = room_for(length, total)
                 p.starts[f] = cell
                 p.rooms[f] = room
@@ -217,7 +247,7 @@ def merge(
         p.doc_total[f] += op.doc_total[o]
 
 
-def merge_list(p: Postings, f: int, op: Postings, o: int, class_map: Sequence[int], total: int) -> None:
+def merge_list(p: Postings, f: int, op: Postings, o: int, class_map: I64s, total: int) -> None:
     """Merge a list into another, which has `total` cells then and room for them, from the back."""
     a = i64(p.starts[f])
     b = i64(op.starts[o])
@@ -228,9 +258,7 @@ def merge_list(p: Postings, f: int, op: Postings, o: int, class_map: Sequence[in
     while j >= b:
         c = class_map[op.classes[j]]
         if i >= a and p.classes[i] > c:
-            p.classes[k] = p.classes[i]
-            p.terms[k] = p.terms[i]
-            p.docs[k] = p.docs[i]
+            copy_cell(p, i, k)
             i -= 1
         else:
             terms = op.terms[j]
@@ -239,9 +267,7 @@ def merge_list(p: Postings, f: int, op: Postings, o: int, class_map: Sequence[in
                 terms += p.terms[i]
                 docs += p.docs[i]
                 i -= 1
-            p.classes[k] = c
-            p.terms[k] = terms
-            p.docs[k] = docs
+            put_cell(p, k, c, terms, docs)
             j -= 1
         k -= 1
 
@@ -299,9 +325,7 @@ def close_holes(p: Postings, order: I64s) -> None:
         room = max(i64(p.rooms[f]), n)
         if a > at:
             for j in range(n):
-                p.classes[at + j] = p.classes[a + j]
-                p.terms[at + j] = p.terms[a + j]
-                p.docs[at + j] = p.docs[a + j]
+                copy_cell(p, a + j, at + j)
         p.starts[f] = at
         p.rooms[f] = room
         at += room
@@ -338,7 +362,7 @@ def find_lacking(
     return -1
 
 
-def covers(p: Postings, f: int, op: Postings, o: int, class_map: Sequence[int]) -> bool:
+def covers(p: Postings, f: int, op: Postings, o: int, class_map: I64s) -> bool:
     """Whether what would stay of feature `f` could have been learned."""
     terms = i64(p.term_total[f]) - i64(op.term_total[o])
     docs = i64(p.doc_total[f]) - i64(op.doc_total[o])
@@ -386,7 +410,7 @@ def subtract(p: Postings, op: Postings, class_map: I64s, first: int, last: int, 
     return gone
 
 
-def subtract_list(p: Postings, f: int, op: Postings, o: int, class_map: Sequence[int]) -> None:
+def subtract_list(p: Postings, f: int, op: Postings, o: int, class_map: I64s) -> None:
     a = i64(p.starts[f])
     n = i64(p.lengths[f])
     j = i64(op.starts[o])
@@ -400,9 +424,7 @@ def subtract_list(p: Postings, f: int, op: Postings, o: int, class_map: Sequence
             docs -= op.docs[j]
             j += 1
         if docs > 0:
-            p.classes[a + kept] = p.classes[i]
-            p.terms[a + kept] = terms
-            p.docs[a + kept] = docs
+            put_cell(p, a + kept, p.classes[i], terms, docs)
             kept += 1
     p.lengths[f] = kept
 
@@ -420,23 +442,7 @@ def add_groups(p: Postings, n_features: int, cells: Postings, members: I64s, lab
         for k in range(b, b + i64(cells.lengths[f])):
             g = i64(cells.classes[k])
             for m in range(i64(members[g]), i64(members[g + 1])):
-                c = labels[m]
-                # Insertion into an ascending list: few labels, nearly always near the end.
-                i = used
-                while i > start and p.classes[i - 1] > c:
-                    i -= 1
-                if i > start and p.classes[i - 1] == c:
-                    p.terms[i - 1] += cells.terms[k]
-                    p.docs[i - 1] += cells.docs[k]
-                    continue
-                for j in range(used - i):
-                    p.classes[used - j] = p.classes[used - j - 1]
-                    p.terms[used - j] = p.terms[used - j - 1]
-                    p.docs[used - j] = p.docs[used - j - 1]
-                p.classes[i] = c
-                p.terms[i] = cells.terms[k]
-                p.docs[i] = cells.docs[k]
-                used += 1
+                used = insert_cell(p, start, used, i64(labels[m]), i64(cells.terms[k]), i64(cells.docs[k]))
         p.starts[f] = start
         p.lengths[f] = used - start
         p.rooms[f] = used - start

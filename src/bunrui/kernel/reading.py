@@ -17,7 +17,6 @@ docs/decisions/021 has the numbers.
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,8 +32,7 @@ from bunrui.kernel.workspace import ITEMS
 BUCKET = 8
 KEYS = 3
 
-# One of so many keys is taken.
-_ROOMY = 2
+_ROOMY = 2  # keys for each feature
 
 # Slots for which a thread is worth while.
 _WORTH_A_THREAD = 1 << 16
@@ -93,12 +91,12 @@ def new_index(v: Vocabulary, places: Any, n_known: int) -> Index:
 
 
 def new_found(index: Index, most: int, n_docs: int) -> Found:
-    """Room for so many documents with at most so many items, whose repeats are to be found."""
+    """Make room to find repeats in documents that have at most `most` items."""
     n_rows = 4 * int(index.size[0])
     if most and n_rows <= min(_FEW_ROWS, n_docs << 8):
         seen = np.zeros(n_rows + 1, np.uint32)
     else:
-        # What a document does not need is never touched, and costs nothing.
+        # Memory that no document needs is never touched, and costs nothing.
         size = 4 * min(most, n_rows)
         seen = np.empty(1 << (size - 1).bit_length() if size else 0, np.uint32)
     return Found(np.empty(ITEMS, np.uint32), np.empty(ITEMS, np.uint32), seen)
@@ -110,7 +108,7 @@ def bucket_of(h: int, n: int) -> int:
     return ((h >> S32) * n) >> S32
 
 
-def find_rows(index: Index, items: Items, n_items: int, text: Sequence[int], found: Found) -> None:
+def find_rows(index: Index, items: Items, n_items: int, text: U8s, found: Found) -> None:
     """Set `found.rows` to the rows of items."""
     words = index.words
     places = index.places
@@ -126,10 +124,10 @@ def find_rows(index: Index, items: Items, n_items: int, text: Sequence[int], fou
         low = lows[k]
         high = highs[k]
         s = bucket_of(hashes[k], n) << S3
-        same = equal4(words, s, low) & equal4(words, s + THREE, high) & SEVEN
+        same = keys_at(words, s, low, high)
         while same == ZERO and places[(s << ONE) + ON] != 0:
-            s = s + EIGHT if s + EIGHT < u64(len(words)) else ZERO
-            same = equal4(words, s, low) & equal4(words, s + THREE, high) & SEVEN
+            s = next_bucket(words, s)
+            same = keys_at(words, s, low, high)
         rows[k] = (s >> ONE) | ctz(same | EIGHT)
         # Long texts are compared in a loop of their own: here they would double the time of all others.
         longs[n_long] = k
@@ -138,9 +136,7 @@ def find_rows(index: Index, items: Items, n_items: int, text: Sequence[int], fou
 
 
 @inline
-def check_long(
-    index: Index, items: Items, text: Sequence[int], rows: MutableSequence[int], longs: Sequence[int], n_long: int
-) -> None:
+def check_long(index: Index, items: Items, text: U8s, rows: U32s, longs: U32s, n_long: int) -> None:
     """Compare the text of items that have the key of a longer text; look for others with this key if it differs."""
     starts = index.starts
     last = n_long - ONE
@@ -154,17 +150,17 @@ def check_long(
 
 
 @inline
-def is_text(index: Index, row: int, items: Items, k: int, text: Sequence[int]) -> bool:
-    """Whether the text of a row is that of item k, which is as long."""
+def is_text(index: Index, row: int, items: Items, k: int, text: U8s) -> bool:
+    """Tell whether a row has the text of item k, which is as long."""
     return equal_bytes(index.text, u64(index.starts[row]), text, u64(items.starts[k]), u64(items.lengths[k]))
 
 
-def find_long(index: Index, items: Items, k: int, text: Sequence[int]) -> int:
+def find_long(index: Index, items: Items, k: int, text: U8s) -> int:
     """The row of item k, which is longer than a key."""
     words = index.words
     s = bucket_of(items.hashes[k], index.size[0]) << S3
     while True:
-        same = equal4(words, s, items.low[k]) & equal4(words, s + THREE, items.high[k]) & SEVEN
+        same = keys_at(words, s, items.low[k], items.high[k])
         while same != ZERO:
             row = (s >> ONE) | ctz(same)
             if is_text(index, row, items, k, text):
@@ -172,11 +168,23 @@ def find_long(index: Index, items: Items, k: int, text: Sequence[int]) -> int:
             same = same & (same - ONE)
         if index.places[(s << ONE) + ON] == 0:
             return (s >> ONE) | THREE
-        s = s + EIGHT if s + EIGHT < u64(len(words)) else ZERO
+        s = next_bucket(words, s)
 
 
 @inline
-def place_at(places: Sequence[int], row: int) -> int:
+def keys_at(words: U64s, s: int, low: int, high: int) -> int:
+    """Compare a key with the three of the bucket at `s`: a bit for each."""
+    return equal4(words, s, low) & equal4(words, s + THREE, high) & SEVEN
+
+
+@inline
+def next_bucket(words: U64s, s: int) -> int:
+    """Find the bucket after the one at `s`; the first follows the last."""
+    return s + EIGHT if s + EIGHT < u64(len(words)) else ZERO
+
+
+@inline
+def place_at(places: U32s, row: int) -> int:
     """The place in a row; anything where the table lacks a feature."""
     return places[(row << TWO) - (row & THREE) * THREE + FIRST]
 
@@ -187,15 +195,15 @@ def is_there(row: int) -> int:
     return u64((row & THREE) != THREE)
 
 
-def put_places(index: Index, found: Found, n_items: int, ids: MutableSequence[int]) -> None:
-    """The places of all items, MISSING where the table lacks one."""
+def put_places(index: Index, found: Found, n_items: int, ids: U32s) -> None:
+    """Put the places of all items, MISSING where the table lacks one."""
     for k in range(n_items):
         row = u64(found.rows[k])
         ids[k] = place_at(index.places, row) if is_there(row) != ZERO else ID
 
 
-def put_known(index: Index, found: Found, n_items: int, ids: MutableSequence[int]) -> int:
-    """The places of the items that the table has; how many."""
+def put_known(index: Index, found: Found, n_items: int, ids: U32s) -> int:
+    """Put the places of the items that the table has; return their number."""
     places = index.places
     rows = found.rows
     n_known = u64(0)
@@ -207,13 +215,11 @@ def put_known(index: Index, found: Found, n_items: int, ids: MutableSequence[int
     return n_known
 
 
-def put_new(
-    index: Index, found: Found, n_items: int, ids: MutableSequence[int], most: int, is_first: bool
-) -> tuple[int, int]:
-    """The places of the items that the document did not have yet; how many, and how many items the table lacks.
+def put_new(index: Index, found: Found, n_items: int, ids: U32s, most: int, is_first: bool) -> tuple[int, int]:
+    """Put the places of the items that are new in the document; return their number, and the number of unknown items.
 
-    Its rows stand in a table of its own, which is as large as its items, `most` or fewer, need it: that of a usual
-    document fits the first-level cache.  The first block of items clears it.
+    The rows of the document stand in a table of its own, which is as large as its items, `most` or fewer, need it: the
+    table of a usual document fits the first-level cache.  The first block of items clears it.
     """
     if u64(len(found.seen)) == (index.size[0] << TWO) + ONE:
         return put_stamped(index, found, n_items, ids, is_first)
@@ -244,8 +250,8 @@ def put_new(
     return n_new, n_items - n_known
 
 
-def put_stamped(index: Index, found: Found, n_items: int, ids: MutableSequence[int], is_first: bool) -> tuple[int, int]:
-    """The same with a stamp for every row: the last document that had it.  The last place has the present document."""
+def put_stamped(index: Index, found: Found, n_items: int, ids: U32s, is_first: bool) -> tuple[int, int]:
+    """Do the same with a stamp for every row, the last document that had it; the last stamp is the present document."""
     places = index.places
     rows = found.rows
     seen = found.seen
@@ -310,8 +316,8 @@ def fill_rest(v: Vocabulary, places: U32s, index: Index, rest: U32s) -> None:
 
 
 @inline
-def put(v: Vocabulary, places: Sequence[int], index: Index, s: int, b: int, end: int) -> int:
-    """Put the feature of slot `s` into the first bucket with room from `b` on; that bucket, or `end`."""
+def put(v: Vocabulary, places: U32s, index: Index, s: int, b: int, end: int) -> int:
+    """Put the feature of slot `s` into the first bucket with room from `b` on; return that bucket, or `end`."""
     words = index.words
     at = u64(0)
     j = u64(0)

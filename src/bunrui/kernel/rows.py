@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
-from bunrui.kernel.analyze import Documents, Recipe, Scratch, items_of, keys_of, units_of
-from bunrui.kernel.ngrams import Items, hash_columns
+from bunrui.kernel.analyze import Walk, columns_of, keys_of, units_of
+from bunrui.kernel.ngrams import Items
 from bunrui.kernel.primitives import ONE, U64, i64, prefetch, u64
-from bunrui.kernel.signature import F64s, I32s, I64s, Read, U32s, kernel, record
+from bunrui.kernel.signature import F64s, I32s, I64s, Read, U8s, U32s, kernel, record
 from bunrui.kernel.vocabulary import FEATURES, MISSING, NARROW, Vocabulary, block_items, has_room, probe
 
 AHEAD = U64(8)
@@ -20,9 +19,9 @@ DONE = 0
 GROW_TABLE = 1
 GROW_ROWS = 2
 
-# What becomes of a feature that the vocabulary lacks
-KNOWN = 0  # it is left out
-GROWS = 1  # it is added
+# Ways to treat a feature that the vocabulary lacks
+KNOWN = 0  # leave it out
+GROWS = 1  # add it
 HASHED = 2  # there is no vocabulary: the id of a feature is its stable hash modulo the length of `places`
 
 # Places in `Rows.state`
@@ -54,28 +53,26 @@ class Csr(NamedTuple):
 
 
 @kernel
-def fill_rows(
-    docs: Documents, lo: int, hi: int, recipe: Recipe, scratch: Scratch, v: Vocabulary, grows: int, rows: Rows
-) -> int:
-    """Rows for the documents lo … hi - 1; go on where the last call stopped.
+def fill_rows(walk: Walk, lo: int, hi: int, v: Vocabulary, grows: int, rows: Rows) -> int:
+    """Fill rows from the documents lo … hi - 1; go on where the last call stopped.
 
-    `grows` is KNOWN, GROWS or HASHED.  Returns DONE, or what must grow first.
+    `grows` is KNOWN, GROWS or HASHED.  Returns DONE, GROW_TABLE or GROW_ROWS.
     """
+    docs, scratch = walk.docs, walk.scratch
     state = rows.state
     while state[DOCUMENT] < hi - lo:
         row = i64(state[DOCUMENT])
         d = lo + row
         begin = i64(rows.starts[row])
-        n_units = units_of(docs, d, recipe, scratch)
+        n_units = units_of(walk, d)
         if state[SHORTEST] > 1:
             drop_short(scratch.units.orders, i64(n_units), i64(state[SHORTEST]))
         unit = u64(state[UNIT])
         while unit < n_units:
             if grows == HASHED:
-                n_items, first, after = items_of(docs, d, recipe, scratch, unit, n_units)
-                hash_columns(scratch.units.text, scratch.items, i64(n_items), len(rows.places))
+                n_items, first, after = columns_of(walk, len(rows.places), d, unit, n_units)
             else:
-                n_items, first, after, n_bytes = keys_of(docs, d, recipe, scratch, unit, n_units, v)
+                n_items, first, after, n_bytes = keys_of(walk, v, d, unit, n_units)
                 if grows == GROWS and not has_room(v, n_items, n_bytes):
                     state[UNIT] = i64(unit)
                     return GROW_TABLE
@@ -91,14 +88,14 @@ def fill_rows(
     return DONE
 
 
-def drop_short(orders: MutableSequence[int], n_units: int, shortest: int) -> None:
+def drop_short(orders: U8s, n_units: int, shortest: int) -> None:
     """Let n-grams of at least `shortest` units end at each unit."""
     for u in range(n_units):
         orders[u] = (shortest << 4) | (orders[u] & 15)
 
 
-def fill(ids: Sequence[int], n_items: int, counts: Sequence[int], first: int, rows: Rows, begin: int, at: int) -> int:
-    """Add items to the row that begins at `begin` and is filled up to `at`; where it is filled up to then."""
+def fill(ids: U32s, n_items: int, counts: I64s, first: int, rows: Rows, begin: int, at: int) -> int:
+    """Add items to the row that begins at `begin` and ends at `at`; return its new end."""
     indices = rows.indices
     values = rows.values
     places = rows.places
@@ -123,14 +120,14 @@ def fill(ids: Sequence[int], n_items: int, counts: Sequence[int], first: int, ro
 
 @kernel
 def find_features(v: Vocabulary, ov: Vocabulary, grows: int, items: Items, ids: U32s) -> None:
-    """Where the features of a vocabulary are in another: `ids`, MISSING where it lacks one.
+    """Find the features of the vocabulary `ov` in `v`: `ids` gets their ids, MISSING where it lacks one.
 
     With GROWS they are added; the caller has made room for all.
     """
     n_features = i64(ov.size[FEATURES])
     first = i64(0)
     while first < n_features:
-        n = block_items(ov, first, i64(ov.size[FEATURES]), items, v.size[NARROW])
+        n = block_items(ov, first, n_features, items, v.size[NARROW])
         probe(v, items, u64(n), ov.text, grows)
         for k in range(n):
             ids[first + k] = items.ids[k]
@@ -139,7 +136,10 @@ def find_features(v: Vocabulary, ov: Vocabulary, grows: int, items: Items, ids: 
 
 @kernel
 def count_columns(indices: I32s, columns: I32s, ends: I64s) -> int:
-    """ends[c]: cells in the columns before c; how many in all.  Negative columns are left out."""
+    """Set ends[c] to the number of cells in the columns before c; return the number of all.
+
+    Negative columns are left out.
+    """
     for k in range(len(indices)):
         c = i64(columns[indices[k]])
         if c >= 0:
@@ -154,10 +154,10 @@ def count_columns(indices: I32s, columns: I32s, ends: I64s) -> int:
 
 @kernel
 def sort_rows(rows: Csr, columns: I32s, ends: I64s, cells: Csr, out: Csr) -> None:
-    """Rows with columns[f] in place of feature f, ascending in each row.
+    """Write rows with columns[f] in place of feature f, ascending in each row, to `out`.
 
-    To the columns and back to the rows: two counting sorts, after which every row is in order.  `ends` is that of
-    `count_columns`; `cells` is room for as many rows and values; out.starts[0] is 0.
+    Two counting sorts, by column and then by row, leave every row in order.  `count_columns` has set `ends`; `cells` is
+    room for as many rows and values; out.starts[0] is 0.
     """
     indices = rows.indices
     values = rows.values
@@ -192,17 +192,10 @@ def sort_rows(rows: Csr, columns: I32s, ends: I64s, cells: Csr, out: Csr) -> Non
 
 @kernel
 def multiply(
-    starts: Read[I64s],
-    columns: Read[I32s],
-    values: Read[F64s],
-    table: Read[F64s],
-    n_columns: int,
-    lo: int,
-    hi: int,
-    out: F64s,
+    starts: Read[I64s], columns: Read[I32s], values: Read[F64s], table: Read[F64s], lo: int, hi: int, out: F64s
 ) -> None:
     """Add the product of the rows lo … hi - 1 with `table`, (…, n_columns), to `out`, (rows, n_columns)."""
-    width = u64(n_columns)
+    width = u64(len(out) // max(len(starts) - 1, 1))
     for row in range(lo, hi):
         at = u64(row) * width
         end = u64(starts[row + 1])

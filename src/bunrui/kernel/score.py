@@ -10,10 +10,9 @@ the layout of a table can change a bit of the result.
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
-from bunrui.kernel.analyze import Documents, Recipe, Scratch, ids_of, keys_of, units_of
+from bunrui.kernel.analyze import Documents, Scratch, Walk, ids_of, keys_of, units_of
 from bunrui.kernel.ngrams import MAX_ORDER, TWO, Items
 from bunrui.kernel.postings import Postings
 from bunrui.kernel.primitives import ONE, U64, ZERO, i64, inline, prefetch, u64
@@ -37,8 +36,8 @@ SMOOTH = 1  # features that were never learned count too
 class Table(NamedTuple):
     """Weights by feature, or by place (see reading.py).
 
-    A list as long as there are classes is in the order of classes, and `classes` is not read.  Where `starts` is empty
-    all lists are so, and that of feature f begins at f times the number of classes.
+    A list that is as long as the number of classes is in their order, and `classes` is not read.  If `starts` is empty,
+    all lists are this long, and the list of feature f begins at f times the number of classes.
     """
 
     starts: I64s  # (features), or empty
@@ -50,7 +49,7 @@ class Table(NamedTuple):
 
 @record
 class Linear(NamedTuple):
-    """What a score has beside the weights."""
+    """The terms of a score beside the weights."""
 
     bias: F64s  # (classes)
     scale: F64s  # (classes)
@@ -70,92 +69,61 @@ class Weights(NamedTuple):
 
 @record
 class Sums(NamedTuple):
-    """Accumulators of one document, and the document in which a feature was last seen."""
+    """Accumulators of one document, and its features that were seen."""
 
     weights: F64s  # (classes)
     rest: F64s  # (3): shared, length, words that were never learned
-    seen: U32s  # (features)
+    seen: U32s  # (features): 0 before the first occurrence, or empty
+
+
+@record
+class ReadyModel(NamedTuple):
+    """A model with the vocabulary of its features, and room to score one document."""
+
+    v: Vocabulary
+    weights: Weights
+    sums: Sums
+    found: Found
 
 
 @kernel
-def score_documents(
-    docs: Documents,
-    lo: int,
-    hi: int,
-    recipe: Recipe,
-    scratch: Scratch,
-    v: Vocabulary,
-    weights: Weights,
-    sums: Sums,
-    found: Found,
-    out: F64s,
-) -> None:
+def score_documents(walk: Walk, lo: int, hi: int, model: ReadyModel, out: F64s) -> None:
     """Score the documents lo … hi - 1 into `out` (classes by document)."""
-    n_classes = len(weights.linear.bias)
+    n_classes = len(model.weights.linear.bias)
     for d in range(lo, hi):
-        score_document(docs, d, recipe, scratch, v, weights, sums, found, out, (d - lo) * n_classes)
+        score_document(walk, d, model, out, (d - lo) * n_classes)
 
 
-def score_document(
-    docs: Documents,
-    d: int,
-    recipe: Recipe,
-    scratch: Scratch,
-    v: Vocabulary,
-    weights: Weights,
-    sums: Sums,
-    found: Found,
-    out: MutableSequence[float],
-    at: int,
-) -> None:
+def score_document(walk: Walk, d: int, model: ReadyModel, out: F64s, at: int) -> None:
     """Score one document into `out[at:]`."""
+    v, weights, sums, found = model
+    scratch, counts = walk.scratch, walk.docs.counts
+    items = scratch.items
     clear(sums)
-    n_units = units_of(docs, d, recipe, scratch)
+    n_units = units_of(walk, d)
     unit = u64(0)
     while unit < n_units:
         begin = unit
-        n_items, first, unit, _ = keys_of(docs, d, recipe, scratch, begin, n_units, v)
-        most = most_items(n_items, begin, unit, n_units)
-        read_items(docs, first, scratch, n_items, most, begin == ZERO, weights, sums, found)
+        n_items, first, unit, _ = keys_of(walk, v, d, begin, n_units)
+        if len(counts) > 0 and weights.linear.reading[PRESENCE] == 0:
+            find_rows(weights.known, items, n_items, scratch.units.text, found)
+            put_places(weights.known, found, n_items, items.ids)
+            add_counted(items, n_items, counts, first, weights.table, sums)
+        else:
+            # The document has at most this many items.
+            most = n_items if begin == ZERO and unit == n_units else n_units * LONGEST
+            n_known = known_items(scratch, n_items, most, begin == ZERO, model)
+            add_known(items.ids, n_known, weights.table, sums)
     finish(weights.linear, sums, out, at)
 
 
-@inline
-def most_items(n_items: int, begin: int, end: int, n_units: int) -> int:
-    """A number of items that a document with so many units has at most, where its units from begin on have n_items."""
-    return n_items if begin == ZERO and end == n_units else n_units * LONGEST
-
-
-def read_items(
-    docs: Documents,
-    first: int,
-    scratch: Scratch,
-    n_items: int,
-    most: int,
-    is_first: bool,
-    weights: Weights,
-    sums: Sums,
-    found: Found,
-) -> None:
-    """Add the weights of a block of items, whose keys are known, as often as `docs.counts` says from `first` on."""
-    items = scratch.items
-    if len(docs.counts) > 0 and weights.linear.reading[PRESENCE] == 0:
-        find_rows(weights.known, items, n_items, scratch.units.text, found)
-        put_places(weights.known, found, n_items, items.ids)
-        add_counted(items, n_items, docs.counts, first, weights.table, sums)
-    else:
-        n_known = known_items(scratch, n_items, most, is_first, weights, sums, found)
-        add_known(items.ids, n_known, weights.table, sums)
-
-
-def known_items(
-    scratch: Scratch, n_items: int, most: int, is_first: bool, weights: Weights, sums: Sums, found: Found
-) -> int:
-    """Put the places of the items that count to the front of `scratch.items.ids`; how many.
+def known_items(scratch: Scratch, n_items: int, most: int, is_first: bool, model: ReadyModel) -> int:
+    """Put the places of the items that count to the front of `scratch.items.ids`; return their number.
 
     They are known, and under presence the document did not have them yet.  Its length, and the number of words that
     were never learned, go to `sums.rest`.
     """
+    _, weights, sums, found = model
     items = scratch.items
     index = weights.known
     find_rows(index, items, n_items, scratch.units.text, found)
@@ -179,18 +147,8 @@ def clear(sums: Sums) -> None:
     sums.rest[2] = 0.0
 
 
-def accumulate(
-    items: Items, n_items: int, counts: Sequence[int], first: int, table: Table, linear: Linear, sums: Sums, stamp: int
-) -> None:
-    """Add the weights of the items, whose ids are known; `counts[first + k]` times where `counts` is not empty."""
-    if len(counts) > 0 and linear.reading[PRESENCE] == 0:
-        add_counted(items, n_items, counts, first, table, sums)
-        return
-    add_known(items.ids, keep_known(items, n_items, table, linear, sums, stamp), table, sums)
-
-
 @inline
-def add_known(ids: Sequence[int], n_known: int, table: Table, sums: Sums) -> None:
+def add_known(ids: U32s, n_known: int, table: Table, sums: Sums) -> None:
     """Add the weights of features that count once each."""
     if len(table.starts) == 0 and len(sums.weights) <= FEW_COLUMNS:
         add_columns(ids, n_known, table, sums)
@@ -203,8 +161,8 @@ def add_known(ids: Sequence[int], n_known: int, table: Table, sums: Sums) -> Non
 
 
 @inline
-def add_shared(ids: Sequence[int], n_ids: int, table: Table, sums: Sums) -> None:
-    """Add what features add to every class alike."""
+def add_shared(ids: U32s, n_ids: int, table: Table, sums: Sums) -> None:
+    """Add the weights that features have in every class alike."""
     all_shared = table.shared
     if len(all_shared) > 0:
         shared = sums.rest[0]
@@ -213,8 +171,8 @@ def add_shared(ids: Sequence[int], n_ids: int, table: Table, sums: Sums) -> None
         sums.rest[0] = shared
 
 
-def keep_known(items: Items, n_items: int, table: Table, linear: Linear, sums: Sums, stamp: int) -> int:
-    """Move the ids that count to the front: known, and under presence not yet seen in this document; how many.
+def keep_known(items: Items, n_items: int, table: Table, linear: Linear, sums: Sums) -> int:
+    """Move the ids that count to the front, those that are known, under presence each once; return their number.
 
     The length of the document, and the number of words that were never learned, go to `sums.rest`.
     """
@@ -234,8 +192,8 @@ def keep_known(items: Items, n_items: int, table: Table, linear: Linear, sums: S
             continue
         ids[n_known] = f
         if presence:
-            n_known = n_known + u64(seen[f] != stamp)
-            seen[f] = stamp
+            n_known = n_known + u64(seen[f] == 0)
+            seen[f] = 1
         else:
             n_known = n_known + ONE
     # Whole numbers below 2 ** 53: their sum has no order.
@@ -245,8 +203,8 @@ def keep_known(items: Items, n_items: int, table: Table, linear: Linear, sums: S
     return n_known
 
 
-def add_columns(ids: Sequence[int], n_ids: int, table: Table, sums: Sums) -> None:
-    """Add whole rows, two classes at a time, what is shared with the first two: the sums stay in registers.
+def add_columns(ids: U32s, n_ids: int, table: Table, sums: Sums) -> None:
+    """Add whole rows, two classes at a time, and shared weights with the first two: the sums stay in registers.
 
     Through memory each sum would wait for the last store: 360 against 461 MB/s for predicting IMDB on one core.
     """
@@ -283,7 +241,7 @@ def add_columns(ids: Sequence[int], n_ids: int, table: Table, sums: Sums) -> Non
         c = c + TWO
 
 
-def add_rows(ids: Sequence[int], n_ids: int, weights: Sequence[float], into: MutableSequence[float]) -> None:
+def add_rows(ids: U32s, n_ids: int, weights: F64s, into: F64s) -> None:
     """Add whole rows, one after the other."""
     n_classes = u64(len(into))
     for k in range(n_ids):
@@ -293,7 +251,7 @@ def add_rows(ids: Sequence[int], n_ids: int, weights: Sequence[float], into: Mut
             into[c] += weights[row + c]
 
 
-def add_lists(ids: Sequence[int], n_ids: int, table: Table, into: MutableSequence[float]) -> None:
+def add_lists(ids: U32s, n_ids: int, table: Table, into: F64s) -> None:
     """Add lists, some of them whole rows."""
     starts = table.starts
     weights = table.weights
@@ -305,45 +263,53 @@ def add_lists(ids: Sequence[int], n_ids: int, table: Table, into: MutableSequenc
 
 
 @inline
-def add_row(table: Table, f: int, x: float, into: MutableSequence[float]) -> None:
+def add_row(table: Table, f: int, x: float, into: F64s) -> None:
     """Add the weights of one feature `x` times."""
-    weights = table.weights
-    n_classes = u64(len(into))
-    j = u64(table.starts[f]) if len(table.starts) > 0 else f * n_classes
-    end = j + u64(table.lengths[f])
-    if end - j == n_classes:
-        for c in range(n_classes):
-            into[c] += x * weights[j + c]
+    start = u64(table.starts[f]) if len(table.starts) > 0 else f * u64(len(into))
+    add_cells(table.classes, start, u64(table.lengths[f]), table.weights, x, into)
+
+
+@inline
+def add_cells(classes: I32s, start: int, n: int, weights: F64s, x: float, into: F64s) -> None:
+    """Add the weights of a list of n cells `x` times."""
+    if n == u64(len(into)):
+        for c in range(n):
+            into[c] += x * weights[start + c]
     else:
-        classes = table.classes
-        for k in range(j, end):
+        for k in range(start, start + n):
             into[u64(classes[k])] += x * weights[k]
 
 
-def add_counted(items: Items, n_items: int, counts: Sequence[int], first: int, table: Table, sums: Sums) -> None:
+def add_counted(items: Items, n_items: int, counts: I64s, first: int, table: Table, sums: Sums) -> None:
     """Add the weights of item k `counts[first + k]` times."""
-    n_features = u64(len(table.lengths))
     for k in range(n_items):
         f = u64(items.ids[k])
         x = float(counts[first + i64(k)])
-        if f >= n_features or table.lengths[f] == 0:
-            sums.rest[2] += x
-            continue
-        sums.rest[1] += x
-        if len(table.shared) > 0:
-            sums.rest[0] += x * table.shared[f]
-        add_row(table, f, x, sums.weights)
+        if count_feature(table, f, x, sums):
+            add_row(table, f, x, sums.weights)
 
 
-def finish(linear: Linear, sums: Sums, out: MutableSequence[float], at: int) -> None:
-    """Write the scores of the document whose sums these are to `out[at:]`."""
+@inline
+def count_feature(table: Table, f: int, x: float, sums: Sums) -> bool:
+    """Count a feature `x` times, as known or as never learned; return whether it is known."""
+    if f >= u64(len(table.lengths)) or table.lengths[f] == 0:
+        sums.rest[2] += x
+        return False
+    sums.rest[1] += x
+    if len(table.shared) > 0:
+        sums.rest[0] += x * table.shared[f]
+    return True
+
+
+def finish(linear: Linear, sums: Sums, out: F64s, at: int) -> None:
+    """Make scores from the sums of a document, and write them to `out[at:]`."""
     for c in range(len(linear.bias)):
         out[at + c] = score_of(linear, sums.rest, c, sums.weights[c])
 
 
 @inline
-def score_of(linear: Linear, rest: Sequence[float], c: int, weights: float) -> float:
-    """The score of class c, whose weights have this sum."""
+def score_of(linear: Linear, rest: F64s, c: int, weights: float) -> float:
+    """Score class c, whose weights have this sum."""
     inner = linear.slope[c] * rest[1] + (rest[0] + weights)
     if linear.reading[SMOOTH] != 0:
         inner += linear.unseen[c] * rest[2]
@@ -352,26 +318,17 @@ def score_of(linear: Linear, rest: Sequence[float], c: int, weights: float) -> f
 
 @kernel
 def identify(
-    docs: Documents,
-    d: int,
-    recipe: Recipe,
-    scratch: Scratch,
-    v: Vocabulary,
-    alive: I64s,
-    keep: U8s,
-    marks: U32s,
-    stamp: int,
-    features: U32s,
+    walk: Walk, d: int, v: Vocabulary, alive: I64s, keep: U8s, marks: U32s, stamp: int, features: U32s
 ) -> tuple[int, int]:
     """Look a short document up: `features` gets its distinct features, `scratch.items.ids` places in that list.
 
-    A feature counts as known where `alive` is not zero and `keep` is set (or empty).  `marks` has two numbers for each
-    feature, of which the first tells whether the second belongs to this document.
-    Returns the numbers of items and of features; TOO_LONG instead of the first.
+    A feature is known if `alive` is not zero and `keep` is set (or empty).  `marks` has two numbers for each feature:
+    the last document that had it, and its place among the features of that document.
+    Returns the numbers of items and of features; TOO_LONG in place of the first.
     """
-    items = scratch.items
-    n_units = units_of(docs, d, recipe, scratch)
-    n_items, _, after = ids_of(docs, d, recipe, scratch, ZERO, n_units, v)
+    items = walk.scratch.items
+    n_units = units_of(walk, d)
+    n_items, _, after = ids_of(walk, v, d, ZERO, n_units)
     if after < n_units:
         return TOO_LONG, 0
     n_features = i64(0)
@@ -393,7 +350,7 @@ def identify(
 def gather(
     p: Postings, features: U32s, by_docs: int, starts: I64s, lengths: I32s, classes: I32s, counts: I64s, totals: I64s
 ) -> None:
-    """The cells of some features, one list after the other; occurrences, or documents where `by_docs`."""
+    """Copy the cells of some features, one list after the other; occurrences, or documents where `by_docs`."""
     at = i64(0)
     for k in range(len(features)):
         f = i64(features[k])
@@ -414,8 +371,10 @@ def score_items(
 ) -> None:
     """Score one document whose items have places in `table` as ids."""
     clear(sums)
-    first = i64(docs.lists[d]) if len(docs.counts) > 0 else i64(0)
-    accumulate(items, u64(n_items), docs.counts, first, table, linear, sums, 1)
+    if len(docs.counts) > 0 and linear.reading[PRESENCE] == 0:
+        add_counted(items, u64(n_items), docs.counts, i64(docs.lists[d]), table, sums)
+    else:
+        add_known(items.ids, keep_known(items, u64(n_items), table, linear, sums), table, sums)
     finish(linear, sums, out, 0)
 
 
@@ -424,8 +383,8 @@ def lay_out(features: U32s, gathered: Table, n_classes: int, table: Table, at: i
     """Put the lists of `gathered` (by place in `features`) under the ids of their features, from cell `at` on.
 
     A list with more than an eighth of the classes is filled up with zeros: adding a row runs at the speed of memory,
-    adding cells one by one does not.  Returns the cell to go on with; with an empty `table.weights`, which needs only
-    the lengths of `gathered`, no more than that.
+    adding cells one by one does not.  Returns the cell to go on with.  If `table.weights` is empty, nothing is written,
+    and only the lengths of `gathered` are read.
     """
     at = i64(at)
     square = len(table.starts) == 0
@@ -466,9 +425,10 @@ def lay_out(features: U32s, gathered: Table, n_classes: int, table: Table, at: i
 def count_pairs(
     p: Postings, features: U32s, by_docs: int, most: int, n_cells: I64s, n_features: I64s, others: U32s
 ) -> int:
-    """How many cells of class c have the count n[f, c] where the feature has n[f], (classes, most, most).
+    """Count the cells of class c that have the count n[f, c] where the feature has n[f], (classes, most, most).
 
-    n_features has the features by n[f], (most).  Features whose n[f] is `most` or more go into `others`; how many.
+    n_features gets the number of features by n[f], (most).  Features whose n[f] is `most` or more go into `others`;
+    their number is returned.
     """
     totals = p.doc_total if by_docs != 0 else p.term_total
     cells = p.docs if by_docs != 0 else p.terms
@@ -488,55 +448,56 @@ def count_pairs(
     return n_others
 
 
+@record
+class LongLists(NamedTuple):
+    """The lists of some features, of occurrences or, where `by_docs`, of documents."""
+
+    p: Postings
+    features: U32s
+    by_docs: int
+
+
 @kernel
 def score_by_count(
     docs: Documents,
     d: int,
     items: Items,
     n_items: int,
-    p: Postings,
-    features: U32s,
-    by_docs: int,
+    lists: LongLists,
     table: Table,
     linear: Linear,
     sums: Sums,
     out: F64s,
 ) -> int:
-    """Score one document whose items have places in `features` as ids; 0 if a count is larger than expected, else 1.
+    """Score one document whose items have places in `lists.features` as ids; 0 if a count is too large, else 1.
 
     `table.weights` has the weight of count n of the feature at place k at table.starts[k] + n - 1, for n up to
     table.lengths[k].
     """
     clear(sums)
-    if len(docs.counts) > 0 and linear.reading[PRESENCE] == 0:
-        first = i64(docs.lists[d])
-        for k in range(i64(n_items)):
-            place = i64(items.ids[k])
-            x = float(docs.counts[first + k])
-            if place >= len(table.lengths) or table.lengths[place] == 0:
-                sums.rest[2] += x
+    counted = len(docs.counts) > 0 and linear.reading[PRESENCE] == 0
+    n = u64(n_items)
+    if not counted:
+        n = keep_known(items, n, table, linear, sums)
+        add_shared(items.ids, n, table, sums)
+    for k in range(i64(n)):
+        place = u64(items.ids[k])
+        x = 1.0
+        if counted:
+            x = float(docs.counts[i64(docs.lists[d]) + k])
+            if not count_feature(table, place, x, sums):
                 continue
-            sums.rest[1] += x
-            if len(table.shared) > 0:
-                sums.rest[0] += x * table.shared[place]
-            if not add_counts(p, i64(features[place]), by_docs, table, place, x, sums.weights):
-                return 0
-    else:
-        n_known = keep_known(items, u64(n_items), table, linear, sums, 1)
-        add_shared(items.ids, n_known, table, sums)
-        for k in range(i64(n_known)):
-            place = i64(items.ids[k])
-            if not add_counts(p, i64(features[place]), by_docs, table, place, 1.0, sums.weights):
-                return 0
+        if not add_counts(lists, table, place, x, sums.weights):
+            return 0
     finish(linear, sums, out, 0)
     return 1
 
 
-def add_counts(
-    p: Postings, f: int, by_docs: int, table: Table, place: int, x: float, into: MutableSequence[float]
-) -> bool:
-    """Add the weights of one feature `x` times; False if one is missing."""
-    cells = p.docs if by_docs != 0 else p.terms
+def add_counts(lists: LongLists, table: Table, place: int, x: float, into: F64s) -> bool:
+    """Add the weights of one feature `x` times; return False if one is missing."""
+    p = lists.p
+    f = u64(lists.features[place])
+    cells = p.docs if lists.by_docs != 0 else p.terms
     classes = p.classes
     weights = table.weights
     at = u64(table.starts[place])

@@ -67,15 +67,23 @@ class Characters(NamedTuple):
     orders: I64s  # (9)
 
 
-def scan(codes: Sequence[int], n: int, chars: Characters, stop: Vocabulary, units: Units, items: Items) -> int:
-    """Units of `codes[:n]`; how many.
+class Scanner(NamedTuple):
+    """The tables of the scanner, and room for the units; `items` is scratch."""
 
-    `units.text` holds 5 * n + 64 bytes, `units.orders` 3 * n + 8 units.  Words in `stop` are left out; `items` is
-    scratch.
+    chars: Characters
+    stop: Vocabulary  # words to leave out
+    units: Units
+    items: Items
+
+
+def scan(codes: Sequence[int], n: int, scanner: Scanner) -> int:
+    """Write the units of `codes[:n]`; return their number.
+
+    `units.text` holds 5 * n + 64 bytes, `units.orders` 3 * n + 8 units.
     """
+    units = scanner.units
     text = units.text
-    classes = chars.classes
-    order = i64(chars.orders[WORD_ORDER])
+    classes = scanner.chars.classes
     text[0] = 32
     o = i64(1)
     u = i64(0)
@@ -91,7 +99,7 @@ def scan(codes: Sequence[int], n: int, chars: Characters, stop: Vocabulary, unit
             if j < n and KANA_HAN <= classes[codes[j]] <= UNSPACED:
                 kind = i64(classes[codes[j]])
         if KANA_HAN <= kind <= UNSPACED:
-            i, o, u = scan_unspaced(codes, n, i, kind, chars, units, o, u)
+            i, o, u = scan_unspaced(codes, n, i, kind, scanner.chars, units, o, u)
             chain = 0
             continue
         start = o
@@ -100,41 +108,18 @@ def scan(codes: Sequence[int], n: int, chars: Characters, stop: Vocabulary, unit
             if o == start:  # the digit of a keycap, which is an emoji
                 i, o = scan_keycap(codes, n, i, classes, text, o)
         elif kind == PUNCT:
-            size = emoticon_size(codes, n, i, chars)
-            if size > 0:
-                # Its marks one by one, then all of it: a few tokens in a short text may be all the evidence there is.
-                for k in range(size if chars.orders[PUNCTUATION] != 0 else 0):
-                    end = put(text, o, i64(codes[i + k]))
-                    if len(stop.hashes) > 0 and is_stop(stop, text, o, end, items):
-                        continue
-                    chain += 1
-                    o = put_unit(units, u, o, end, min(chain, order))
-                    u += 1
-                start = o
-                for k in range(size):
-                    o = put(text, o, i64(codes[i + k]))
-                i += size
-            elif is_keycap(codes, n, i, classes):
-                i, o = scan_keycap(codes, n, i, classes, text, o)
-            else:
-                if chars.orders[PUNCTUATION] != 0:
-                    o = put(text, o, i64(codes[i]))
-                i += 1
+            if not is_keycap(codes, n, i, classes):
+                o, u, chain, i = scan_mark(codes, n, i, scanner, o, u, chain)
+                continue
+            i, o = scan_keycap(codes, n, i, classes, text, o)
         else:
             i, o = scan_emoji(codes, n, i, classes, text, o)
-        if o == start:
-            continue
-        if len(stop.hashes) > 0 and is_stop(stop, text, start, o, items):
-            o = start
-            continue
-        chain += 1
-        o = put_unit(units, u, start, o, min(chain, order))
-        u += 1
+        o, u, chain = put_unit(scanner, start, o, u, chain)
     return u
 
 
 def is_ascii(data: Sequence[int], lo: int, hi: int) -> bool:
-    """Whether `data[lo:hi]` is ASCII; text with fewer than 64 bytes behind it in `data` counts as if it were not."""
+    """Tell whether `data[lo:hi]` is ASCII, and has at least 64 bytes behind it in `data`."""
     if hi + 64 > len(data):
         return False
     i = lo
@@ -145,16 +130,13 @@ def is_ascii(data: Sequence[int], lo: int, hi: int) -> bool:
     return i == hi or (wide64(data, i) << (S64 - u64(hi - i))) & M64 == ZERO
 
 
-def scan_ascii(
-    data: Sequence[int], lo: int, hi: int, chars: Characters, stop: Vocabulary, units: Units, items: Items
-) -> int:
-    """The units of `data[lo:hi]`, which is ASCII, as `scan` finds them in the folded text; how many.
+def scan_ascii(data: Sequence[int], lo: int, hi: int, scanner: Scanner) -> int:
+    """Write the units of `data[lo:hi]`, which is ASCII, as `scan` finds them in the folded text; return their number.
 
     It reads 64 bytes at a time: one mask has the letters and digits, another the marks, and a word lies between two
     edges of the first.  `scan` goes from character to character.
     """
-    text = units.text
-    order = i64(chars.orders[WORD_ORDER])
+    text = scanner.units.text
     n = hi - lo
     # The text in lower case lies behind all that can be written: four bytes for each of it.
     low = 4 * n + 192
@@ -185,23 +167,19 @@ def scan_ascii(
                     start = at
                     continue
                 if start >= behind:
-                    end = put_word(text, start, at, o)
-                    if len(stop.hashes) == 0 or not is_stop(stop, text, o, end, items):
-                        chain += 1
-                        o = put_unit(units, u, o, end, min(chain, order))
-                        u += 1
+                    o, u, chain = put_unit(scanner, o, put_word(text, start, at, o), u, chain)
             if marks & bit != ZERO and at >= behind:
                 # An emoticon may go on in the next block, which is not folded yet.
                 if i + 64 < n and at + LONGEST_EMOTICON >= low + i + 64:
                     fold_ascii64(data, lo + i + 64, text, low + i + 64)
-                o, u, chain, behind = scan_mark(text, at, low + n, chars, stop, units, items, o, u, chain)
+                o, u, chain, behind = scan_mark(text, low + n, at, scanner, o, u, chain)
         i += 64
     return u
 
 
 @inline
 def put_word(text: MutableSequence[int], start: int, end: int, o: int) -> int:
-    """Copy text[start:end], and perhaps more, to `o`, which is before it; the place after it."""
+    """Copy text[start:end], and perhaps more, to `o`, which is before it; return the place after it."""
     copy16(text, start, text, o)
     k = i64(16)
     while start + k < end:
@@ -211,44 +189,35 @@ def put_word(text: MutableSequence[int], start: int, end: int, o: int) -> int:
 
 
 def scan_mark(
-    text: MutableSequence[int],
-    at: int,
-    end: int,
-    chars: Characters,
-    stop: Vocabulary,
-    units: Units,
-    items: Items,
-    o: int,
-    u: int,
-    chain: int,
+    codes: Sequence[int], n: int, i: int, scanner: Scanner, o: int, u: int, chain: int
 ) -> tuple[int, int, int, int]:
-    """The units of a mark, or of the emoticon that begins with it; new `o`, `u` and `chain`, and where to go on."""
-    order = i64(chars.orders[WORD_ORDER])
-    size = emoticon_size(text, end, at, chars)
+    """Write the units of the mark at `i`, or of the emoticon that begins with it.
+
+    Returns the new `o`, `u` and `chain`, and the place to go on with.
+    """
+    size = emoticon_size(codes, n, i, scanner.chars)
+    n_marks = max(size, i64(1))
     # Its marks one by one, then all of it: a few tokens in a short text may be all the evidence there is.
-    first = i64(0) if chars.orders[PUNCTUATION] != 0 else max(size, i64(1))
+    first = i64(0) if scanner.chars.orders[PUNCTUATION] != 0 else n_marks
     for k in range(first, size + 1 if size > 0 else 1):
-        stop_at = o
-        if k < max(size, i64(1)):
-            text[stop_at] = text[at + k]
-            stop_at += 1
-        else:
-            for j in range(size):
-                text[stop_at] = text[at + j]
-                stop_at += 1
-        if len(stop.hashes) > 0 and is_stop(stop, text, o, stop_at, items):
-            continue
-        chain += 1
-        o = put_unit(units, u, o, stop_at, min(chain, order))
-        u += 1
-    return o, u, chain, at + max(size, i64(1))
+        end = o
+        for j in range(k if k < n_marks else i64(0), k + 1 if k < n_marks else size):
+            end = put(scanner.units.text, end, i64(codes[i + j]))
+        o, u, chain = put_unit(scanner, o, end, u, chain)
+    return o, u, chain, i + n_marks
 
 
-def put_unit(units: Units, u: int, start: int, end: int, longest: int) -> int:
-    """Note that unit `u` stands at start … end - 1 and write a space after it; the place after that."""
-    put_orders(units, u, start, end, 1, longest)
-    units.text[end] = 32
-    return end + 1
+@inline
+def put_unit(scanner: Scanner, start: int, end: int, u: int, chain: int) -> tuple[int, int, int]:
+    """Let start … end - 1 be unit `u`, the next of its chain, with a space after it, unless it is a stop word.
+
+    Returns the place to go on with, and the new `u` and `chain`.
+    """
+    if len(scanner.stop.hashes) > 0 and is_stop(scanner.stop, scanner.units.text, start, end, scanner.items):
+        return start, u, chain
+    put_orders(scanner.units, u, start, end, 1, min(chain + 1, i64(scanner.chars.orders[WORD_ORDER])))
+    scanner.units.text[end] = 32
+    return end + 1, u + 1, chain + 1
 
 
 @inline
@@ -257,7 +226,7 @@ def is_digit(code: int) -> bool:
 
 
 def digits_end(codes: Sequence[int], n: int, i: int) -> int:
-    """Where the digits that begin at `i` end."""
+    """Find the end of the digits that begin at `i`."""
     while i < n and is_digit(codes[i]):
         i += 1
     return i
@@ -266,7 +235,7 @@ def digits_end(codes: Sequence[int], n: int, i: int) -> int:
 def scan_word(
     codes: Sequence[int], n: int, i: int, classes: Sequence[int], text: MutableSequence[int], o: int
 ) -> tuple[int, int]:
-    """A run of letters, digits and marks; a last digit that is part of a keycap is left alone."""
+    """Write a run of letters, digits and marks; leave a last digit that is part of a keycap."""
     while i < n:
         c = i64(codes[u64(i)])
         kind = i64(classes[u64(c)])
@@ -280,7 +249,7 @@ def scan_word(
 
 
 def is_keycap(codes: Sequence[int], n: int, i: int, classes: Sequence[int]) -> bool:
-    """Whether a keycap sequence begins at `i`: [0-9#*], perhaps a variation selector, and the key."""
+    """Tell whether a keycap sequence begins at `i`: [0-9#*], perhaps a variation selector, and the key."""
     c = i64(codes[i])
     if not (48 <= c <= 57 or c == 35 or c == 42):
         return False
@@ -303,7 +272,7 @@ def scan_keycap(
 def scan_emoji(
     codes: Sequence[int], n: int, i: int, classes: Sequence[int], text: MutableSequence[int], o: int
 ) -> tuple[int, int]:
-    """A flag, or a picture with its skin tone and whatever is joined to it; variation selectors are dropped."""
+    """Write a flag, or a picture with its skin tone and all pictures joined to it; drop variation selectors."""
     kind = i64(classes[codes[i]])
     o = put(text, o, i64(codes[i]))
     i += 1
@@ -327,7 +296,7 @@ def scan_emoji(
 
 
 def emoticon_size(codes: Sequence[int], n: int, i: int, chars: Characters) -> int:
-    """The length of the longest emoticon at `i`, or 0.
+    """Find the length of the longest emoticon at `i`, or 0.
 
     One that ends in a letter or digit does not run into a word (":dog"), one that ends in a slash not into "//".
     """
@@ -367,7 +336,7 @@ def is_stop(stop: Vocabulary, text: Sequence[int], start: int, end: int, items: 
 def scan_unspaced(
     codes: Sequence[int], n: int, i: int, script: int, chars: Characters, units: Units, o: int, u: int
 ) -> tuple[int, int, int]:
-    """A run of one script without spaces, a unit for each character and for the space at either edge.
+    """Write a run of one script without spaces, a unit for each character and for the space at either edge.
 
     Digits belong to the run (10점, 2011年) unless a word goes on after them (3D).  With `ACROSS` the run goes on over
     punctuation and (single) spaces.
@@ -431,7 +400,7 @@ def scan_unspaced(
 
 @inline
 def is_common(c: int, script: int) -> bool:
-    """Whether a character is one of those that make up most of a script; the table of classes knows the others."""
+    """Tell whether a character is one of the usual ones of a script; the table of classes knows the others."""
     if script == HANGUL:
         return 0xAC00 <= c <= 0xD7A3
     return script == KANA_HAN and (0x4E00 <= c <= 0x9FFF or 0x3041 <= c <= 0x3096 or 0x30A1 <= c <= 0x30FA)

@@ -57,7 +57,7 @@ def hash_of(low: int, high: int, narrow: int) -> int:
 
 @inline
 def is_long(high: int) -> bool:
-    """Whether a key stands for a text that does not fit into it: its second word begins with 0xFF, but goes on."""
+    """Tell whether a key stands for a text that does not fit into it: its second word begins with 0xFF, but goes on."""
     return ((high & BYTE) == BYTE) & (high != M64)
 
 
@@ -146,7 +146,7 @@ def copy_text(text: Sequence[int], start: int, n: int, out: MutableSequence[int]
 
 
 def has_room(v: Vocabulary, n_items: int, n_bytes: int) -> bool:
-    """Whether so many new features with so many bytes of text fit without growing."""
+    """Tell whether `n_items` new features with `n_bytes` of text fit without growing."""
     return (
         v.size[FEATURES] + n_items <= u64(len(v.hashes))
         and v.size[BYTES] + n_bytes + S16 <= u64(len(v.text))
@@ -180,18 +180,24 @@ def move_slots(old: U64s, v: Vocabulary) -> None:
 
 
 def block_items(ov: Vocabulary, first: int, last: int, items: Items, narrow: int) -> int:
-    """Items for the features of a vocabulary from `first` on, up to `last` or a block; how many."""
+    """Make items of the features of a vocabulary from `first` on, up to `last` or a block; return their number."""
     n = min(last - first, BLOCK)
     for k in range(n):
-        start = ov.starts[first + k]
-        items.starts[k] = start
-        items.lengths[k] = ov.starts[first + k + 1] - start
+        place_item(ov, first + k, items, k)
     put_items(ov.text, items, u64(n), narrow)
     return n
 
 
+@inline
+def place_item(ov: Vocabulary, f: int, items: Items, k: int) -> None:
+    """Let item k be feature f of a vocabulary."""
+    start = ov.starts[f]
+    items.starts[k] = start
+    items.lengths[k] = ov.starts[f + 1] - start
+
+
 def rotate(items: Items, n: int, skip: int) -> None:
-    """Turn hashes to the left: features of some partitions alike in their high bits are told apart by the next."""
+    """Turn hashes to the left: the features of a few partitions have the same high bits, and differ in the next."""
     if skip != ZERO:
         back = S64 - skip
         for k in range(n):
@@ -211,9 +217,9 @@ def put_hashes(v: Vocabulary, first: int, last: int, items: Items) -> None:
 
 @kernel
 def put_slots(v: Vocabulary, order: U32s, is_ordered: int, first: int, last: int, skip: Unsigned, items: Items) -> bool:
-    """Put the features order[first] … order[last - 1] into the slots; False if one is there already.
+    """Put the features order[first] … order[last - 1] into the slots; return False if one is there already.
 
-    Where not `is_ordered`, the features first … last - 1 themselves.
+    If not `is_ordered`, put the features first … last - 1 there.
     """
     slots = v.slots
     lows = items.low
@@ -224,10 +230,7 @@ def put_slots(v: Vocabulary, order: U32s, is_ordered: int, first: int, last: int
     while first < last:
         n = min(last - first, BLOCK)
         for k in range(n):
-            f = i64(order[first + k]) if is_ordered != 0 else first + k
-            start = v.starts[f]
-            items.starts[k] = start
-            items.lengths[k] = v.starts[f + 1] - start
+            place_item(v, i64(order[first + k]) if is_ordered != 0 else first + k, items, k)
         put_items(v.text, items, u64(n), v.size[NARROW])
         rotate(items, n, skip)
         for j in range(u64(n)):

@@ -31,12 +31,12 @@ from bunrui.errors import OptionError
 from bunrui.kernel import best, vocabulary
 from bunrui.kernel import score as scoring
 from bunrui.kernel.alike import group
-from bunrui.kernel.analyze import Documents, Recipe, Scratch
+from bunrui.kernel.analyze import Documents, Recipe, Scratch, Walk
 from bunrui.kernel.best import Bounds, Room
 from bunrui.kernel.library import run
 from bunrui.kernel.ngrams import MAX_ORDER
-from bunrui.kernel.reading import Found, new_found, new_index
-from bunrui.kernel.score import TOO_LONG, Linear, Sums, Weights
+from bunrui.kernel.reading import new_found, new_index
+from bunrui.kernel.score import TOO_LONG, Linear, LongLists, ReadyModel, Sums, Weights
 from bunrui.kernel.slices import Mutex
 from bunrui.kernel.workspace import new_vocabulary, scratch_for
 from bunrui.models.scorer import Scorer
@@ -124,7 +124,7 @@ class Reader:
     def _make_weights(self) -> Weights:
         counts, scorer = self.view.counts, self.scorer
         how = {"by_docs": scorer.by_docs, "by_word": scorer.by_word}
-        alike = group(counts.postings, self.view.keep, counts.n_ids, **how)
+        alike = group(counts.postings, self.view.feature_ids(), counts.n_ids, **how)
         index = new_index(counts.vocabulary, alike.places, alike.n_known)
         return Weights(index, self._make_table(alike.firsts), self.linear)
 
@@ -159,13 +159,13 @@ class Reader:
     def score_slice(self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int, out: Floats) -> None:
         """Score the documents lo … hi - 1 into `out` (all documents, by class id)."""
         scratch = scratch_for(longest)
-        args = (docs, lo, hi, recipe, scratch, self.view.counts.vocabulary, self.weights())
-        run(scoring.score_documents, *args, *self._room(scratch, hi - lo), out[lo:hi].reshape(-1))
+        model = self._ready(scratch, hi - lo)
+        run(scoring.score_documents, Walk(docs, recipe, scratch), lo, hi, model, out[lo:hi].reshape(-1))
 
-    def _room(self, scratch: Scratch, n_docs: int) -> tuple[Sums, Found]:
+    def _ready(self, scratch: Scratch, n_docs: int) -> ReadyModel:
         most = MAX_ORDER * len(scratch.units.orders) if self.scorer.presence else 0
-        sums = Sums(np.empty(len(self.view.counts.labels)), np.empty(3), _NONE_SEEN)
-        return sums, new_found(self.weights().known, most, n_docs)
+        sums, weights = Sums(np.empty(len(self.view.counts.labels)), np.empty(3), _NONE_SEEN), self.weights()
+        return ReadyModel(self.view.counts.vocabulary, weights, sums, new_found(weights.known, most, n_docs))
 
     def best_slice(
         self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int, classes: Integers, scores: Floats
@@ -179,9 +179,8 @@ class Reader:
             np.zeros(n, np.uint32), np.empty(n + k, np.int32), np.empty(n + k), np.empty(k, np.int64), np.empty(k)
         )
         scratch = scratch_for(longest)
-        args = (docs, lo, hi, recipe, scratch, self.view.counts.vocabulary, self.weights())
-        out = (classes[lo:hi].reshape(-1), scores[lo:hi].reshape(-1))
-        run(best.best_documents, *args, self.bounds(), *self._room(scratch, hi - lo), room, *out)
+        args = (Walk(docs, recipe, scratch), lo, hi, self._ready(scratch, hi - lo), self.bounds(), room)
+        run(best.best_documents, *args, classes[lo:hi].reshape(-1), scores[lo:hi].reshape(-1))
 
     def bounds(self) -> Bounds:
         """Bounds that scores cannot exceed, made when they are first asked for."""
@@ -217,8 +216,8 @@ class Reader:
             table = self._weighed_by_count(view, features, largest) if scorer.by_count else None
             if table is None:
                 break
-            rest = (counts.postings, features, int(scorer.by_docs), table, self.linear, sums, out)
-            if run(scoring.score_by_count, docs, d, scratch.items, n_items, *rest):
+            lists = LongLists(counts.postings, features, int(scorer.by_docs))
+            if run(scoring.score_by_count, docs, d, scratch.items, n_items, lists, table, self.linear, sums, out):
                 return out
         table = self._weighed(view.gather(features, scorer.by_docs))
         run(scoring.score_items, docs, d, scratch.items, n_items, table, self.linear, sums, out)
@@ -266,7 +265,7 @@ def _identify(
     marks, stamp = _marks(counts.n_ids)
     found = np.empty(len(scratch.items.ids), np.uint32)
     rest = (counts.vocabulary, counts.postings.doc_total, view.keep, marks, stamp, found)
-    n_items, n_features = run(scoring.identify, docs, d, recipe, scratch, *rest)
+    n_items, n_features = run(scoring.identify, Walk(docs, recipe, scratch), d, *rest)
     return n_items, found[:n_features]
 
 

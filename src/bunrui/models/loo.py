@@ -36,10 +36,10 @@ from bunrui.engines.count import count
 from bunrui.engines.labelgroups import LabelSets
 from bunrui.errors import DataError
 from bunrui.kernel import loo as kernel
-from bunrui.kernel.analyze import Documents, Recipe
+from bunrui.kernel.analyze import Documents, Recipe, Walk
 from bunrui.kernel.arithmetic import halves_of, joined
 from bunrui.kernel.library import run
-from bunrui.kernel.loo import Changes, Labels, Left, Lists, Own, Reading, Rows
+from bunrui.kernel.loo import Changes, Corpus, Labels, Left, Lists, Own, Reading, Rows, Weighed
 from bunrui.kernel.score import Linear, Sums
 from bunrui.kernel.slices import each_slice, stretches
 from bunrui.kernel.vocabulary import Vocabulary
@@ -104,7 +104,7 @@ def _read_slice(
     )
     reading = Reading(np.zeros(len(v.hashes), np.int64), np.zeros(kernel.STATES, np.int64))
     while True:
-        status = run(kernel.read_rows, docs, lo, hi, recipe, scratch, v, rows, reading)
+        status = run(kernel.read_rows, Walk(docs, recipe, scratch), lo, hi, v, rows, reading)
         if status == kernel.DONE:
             break
         if status == kernel.UNKNOWN:
@@ -283,6 +283,7 @@ class Without:
         rows, labels, n_classes = ground.parts[part], ground.labels, ground.n_classes
         self._ground = ground
         self.rows, self.entries, self.bounds = rows, ground.entries[part], (lo, hi)
+        self.corpus = Corpus(rows, self.entries, labels, ground.lists)
         n, view, by_docs = hi - lo, ground.view, ground.by_docs
         left = Left(np.full(n, view.n_features), np.full(n, view.total(by_docs)), np.tile(view.class_sum(by_docs), n))
         row, own_classes = classes_of(labels, labels.groups[rows.docs[lo:hi]])
@@ -292,7 +293,7 @@ class Without:
         totals, others = np.empty((2, end - begin), np.int64), np.empty((2, n_cells), np.int64)
         lengths, classes = np.empty(end - begin, np.int32), np.empty(n_cells, np.int32)
         own = Own(lengths, totals[0], totals[1], classes, others[0], others[1])
-        run(kernel.take_out, rows, lo, hi, self.entries, labels, ground.lists, int(by_docs), left, own)
+        run(kernel.take_out, self.corpus, lo, hi, int(by_docs), left, own)
         self.n_features, self._n_terms = np.repeat(left.n_features, n_classes), np.repeat(left.n_terms, n_classes)
         self._class_sum: Integers = left.class_sum
         self.doc_count = np.tile(view.doc_count, n)
@@ -347,7 +348,7 @@ class Without:
         own = _parts(value(self.after)) * self.after.spread(is_left) - _parts(value(self.before))
         high, low = sums = np.tile(summed.whole, hi - lo)
         changes = Changes(summed.is_any, *summed.changes, *summed.lessened, *own)
-        run(kernel.sum_changes, rows, lo, hi, self.entries, ground.labels, ground.lists, changes, high, low)
+        run(kernel.sum_changes, self.corpus, lo, hi, changes, high, low)
         return joined(sums)
 
     def sum_features(self, value: Value, by_word: bool) -> Floats:
@@ -460,12 +461,12 @@ def score_without(
     def score(part: int, _: int) -> None:
         sums = Sums(np.empty(n_classes), np.empty(3), np.empty(0, np.uint32))
         for without in ground.without(part, keep=keep):
-            rows, (lo, hi) = without.rows, without.bounds
-            mine = formula(without.reading(whole.sums), priors_of(rows.docs[lo:hi]).reshape(-1))
+            lo, hi = without.bounds
+            mine = formula(without.reading(whole.sums), priors_of(without.rows.docs[lo:hi]).reshape(-1))
             linear = Linear(mine.bias, mine.scale, mine.slope, mine.unseen, reading)
-            args = (rows, lo, hi, without.entries, ground.labels, ground.lists, weights, shared)
             own = np.ascontiguousarray(mine.weigh(without.after))
-            run(kernel.score_rows, *args, own, linear, int(mine.presence), sums, out.reshape(-1))
+            weighed = Weighed(weights, shared, own, linear, int(mine.presence))
+            run(kernel.score_rows, without.corpus, lo, hi, weighed, sums, out.reshape(-1))
 
     each_slice(score, range(len(ground.parts) + 1))
     return out

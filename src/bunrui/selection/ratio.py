@@ -32,6 +32,7 @@ from bunrui.engines import threads
 from bunrui.errors import NotLearnedError, OptionError
 from bunrui.kernel import ngrams
 from bunrui.kernel import ratio as kernel
+from bunrui.kernel.analyze import Walk
 from bunrui.kernel.arithmetic import log1p
 from bunrui.kernel.library import run
 from bunrui.kernel.slices import each_slice
@@ -224,8 +225,8 @@ class _Buckets:
             except IndexError:
                 room = _Room(self._bits)
             try:
-                where = (docs, lo, hi, recipe, scratch_for(longest), self._shift, room.stamps(hi - lo), room.seen)
-                work(where, room, lo, hi)
+                seen = kernel.Seen(room.seen, self._shift, room.stamps(hi - lo))
+                work((Walk(docs, recipe, scratch_for(longest)), lo, hi, seen), room, lo, hi)
             finally:
                 self._rooms.append(room)  # with all that was counted before
 
