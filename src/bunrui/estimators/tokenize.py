@@ -32,7 +32,7 @@ from bunrui.analysis.analyzer import Plain
 from bunrui.analysis.spec import read_stop_words
 from bunrui.analysis.texts import Token
 from bunrui.engines.matrix import Batches
-from bunrui.errors import DataError, Option, OptionError, is_whole
+from bunrui.errors import DataError, Option, OptionError, check_choice, is_whole
 from bunrui.kernel import normal
 from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.kernel.ngrams import MAX_ORDER
@@ -73,12 +73,8 @@ class Decode:
 
     def check(self) -> None:
         """Refuse options that nothing can be decoded by."""
-        for option, value, choices in (
-            ("input", self.input, ("content", "file", "filename")),
-            ("decode_error", self.errors, ("strict", "ignore", "replace")),
-        ):
-            if value not in choices:
-                raise OptionError(option=option, value=value, choices=choices)
+        check_choice("input", self.input, ("content", "file", "filename"))
+        check_choice("decode_error", self.errors, ("strict", "ignore", "replace"))
         try:
             codecs.lookup(self.encoding)
         except (LookupError, TypeError) as error:
@@ -159,7 +155,7 @@ def _text_of(token: Any) -> str:
 
 
 def make_ngrams(unit: str, orders: tuple[int, int]) -> Step:
-    """scikit-learn's function from tokens to their n-grams (`word`), or from a text to its characters' (`char`, `char_wb`).
+    """The function of scikit-learn that makes n-grams: of tokens (`word`), or of the characters of a text.
 
     >>> make_ngrams("word", (1, 2))(["new", "york", "city"])
     ['new', 'york', 'city', 'new york', 'york city']

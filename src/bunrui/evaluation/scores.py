@@ -44,8 +44,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bunrui.errors import OptionError
-from bunrui.evaluation.metrics import Booleans, Floats, Integers
 from bunrui.reliability import right_share
+from bunrui.sparse import Booleans, Floats, Integers
 
 
 def brier_score(own: Booleans, probabilities: Floats) -> float:

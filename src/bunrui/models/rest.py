@@ -27,7 +27,7 @@ Where documents have several labels, each label and its rest are two classes: a 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -145,6 +145,11 @@ def _given(label: Label, prior: Mapping[Label, float]) -> float:
     if not isinstance(share, (int, float, np.number)) or not 0 < float(share) < 1:
         raise OptionError(f"the prior of the label {label!r} by itself should be above 0 and below 1, not {share!r}")
     return float(share)
+
+
+def labels_above(classes: Sequence[Label], odds: Floats, thresholds: Floats) -> list[set[Label]]:
+    """The labels of every row whose log-odds are above their thresholds."""
+    return [{classes[k] for k in np.flatnonzero(row).tolist()} for row in odds > thresholds]
 
 
 def best_cut(scores: Floats, has: npt.NDArray[np.bool_], weights: Floats) -> float:
