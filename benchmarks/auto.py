@@ -1,6 +1,7 @@
 """What `model="auto"` gains, what it costs, and whether its probabilities come true.
 
     python benchmarks/auto.py [--corpora banking77,trec] [--old CHECKOUT] [--repeats 5] [--json]
+    python benchmarks/auto.py --splits 20 --corpora trec,trec_fine
 
 Every corpus has its training set learned once, by default settings; the test set is asked once at the end.
 
@@ -13,6 +14,10 @@ Every corpus has its training set learned once, by default settings; the test se
                a checkout of another version (--old) takes to learn, in memory and into a file that keeps texts
 
 Corpora of fewer than 1,000 test documents are pooled for the ECE.
+
+With --splits, whether a test set has other documents than its training set: the official split beside random splits
+of both together, with test sets of the same size.  For each: the accuracy by leave-one-out and on the test set, the
+mean probability of the answers, ECE and noise.
 """
 
 from __future__ import annotations
@@ -27,11 +32,13 @@ from typing import Any
 
 import corpora
 import numpy as np
+import pyarrow as pa
 
 import bunrui
 from bunrui import TextClassifier
+from bunrui.calibration import calibration_error, reliability
 from bunrui.choice import CANDIDATES, PLAIN
-from bunrui.evaluation import Evaluation
+from bunrui.evaluation import leave_one_out
 
 _FEW = 1000
 _DRAWS = 200
@@ -65,35 +72,71 @@ def learning_times(name: str, source: str, repeats: int, **options: Any) -> list
     return [float(number) for number in done.stdout.split()]
 
 
-def noise_of(shares: Any) -> float:
-    """The mean ECE where labels are drawn from the probabilities themselves."""
+def noise_of(sure: Any) -> float:
+    """The mean ECE where answers are right as often as their probabilities say."""
     rng = np.random.default_rng(0)
-    sure, found = shares.max(axis=1), []
-    for _ in range(_DRAWS):
-        found.append(ece_of(rng.random(len(sure)) < sure, sure))
-    return float(np.mean(found))
+    return float(np.mean([ece_of(rng.random(len(sure)) < sure, sure) for _ in range(_DRAWS)]))
 
 
 def ece_of(right: Any, sure: Any) -> float:
     """The expected calibration error."""
-    from bunrui.calibration import calibration_error, reliability
-
     return calibration_error(reliability(right, sure))
+
+
+def learn(corpus: corpora.Corpus) -> tuple[TextClassifier, Any, Any]:
+    """The default classifier of a training set; its probabilities on the test set, and whether each answer is right."""
+    clf = TextClassifier().learn(corpus.train["text"], corpus.train["label"])
+    shares = clf.predict_proba(corpus.test["text"])
+    right = clf.classes_[shares.argmax(axis=1)] == np.array(corpus.test["label"].to_pylist())
+    return clf, shares, right
+
+
+def random_split(corpus: corpora.Corpus, seed: int) -> corpora.Corpus:
+    """Training and test set together, cut at random where the official border is."""
+    both = pa.concat_tables([corpus.train, corpus.test])
+    both = both.take(np.random.default_rng(seed).permutation(both.num_rows)).combine_chunks()
+    border = corpus.train.num_rows
+    return corpora.Corpus(corpus.name, both.slice(0, border), both.slice(border), f"random, seed {seed}")
+
+
+def compare_splits(names: list[str], n_splits: int) -> None:
+    """The official split, each random one, and the means of the random ones; last, all corpora pooled."""
+    say(f"{'corpus':12}{'split':17}{'LOO':>8}{'test':>8}{'sure':>8}{'ECE':>8}{'noise':>8}")
+    pooled: list[list[Any]] = [[] for _ in range(n_splits + 1)]
+    for name in names:
+        official = corpora.load(name)
+        splits = [official, *(random_split(official, seed) for seed in range(n_splits))]
+        rows = []
+        for k, split in enumerate(splits):
+            clf, shares, right = learn(split)
+            sure = shares.max(axis=1)
+            pooled[k].append((right, sure))
+            loo = leave_one_out(clf, split.train["text"], split.train["label"]).metrics.accuracy
+            rows.append([loo, float(right.mean()), float(sure.mean()), ece_of(right, sure), noise_of(sure)])
+            say_numbers(name, split.split, rows[-1])
+        say_numbers(name, "random, mean", np.mean(rows[1:], axis=0))
+        say_numbers(name, "random, deviation", np.std(rows[1:], axis=0, ddof=1))
+    both = [[np.concatenate(column) for column in zip(*parts, strict=True)] for parts in pooled]
+    errors = [[ece_of(right, sure), noise_of(sure)] for right, sure in both]
+    say(f"pooled: ECE and noise {np.round(errors[0], 4)} official, {np.mean(errors[1:], axis=0).round(4)} random")
+
+
+def say_numbers(name: str, what: str, numbers: Any) -> None:
+    """A line of a table."""
+    say(f"{name:12}{what:17}" + "".join(f"{number:8.4f}" for number in numbers))
 
 
 def measure(name: str) -> tuple[dict[str, Any], Any, Any]:
     """A row, and the probabilities of the test set with whether each answer is right."""
     corpus = corpora.load(name)
-    clf = TextClassifier().learn(corpus.train["text"], corpus.train["label"])
+    clf, shares, right = learn(corpus)
     true, texts = corpus.test["label"].to_pylist(), corpus.test["text"]
-    shares = clf.predict_proba(texts)
-    right = clf.classes_[shares.argmax(axis=1)] == np.array(true)
     by_candidate = {
         each: float(np.mean(clf.with_model(**each._asdict()).predict(texts) == np.array(true))) for each in CANDIDATES
     }
     assert clf.model_ is not None
     best = max(by_candidate, key=by_candidate.__getitem__)
-    found = Evaluation(true=true, predictions=clf.predict(texts), probabilities=shares, classes=clf.classes_)
+    sure = shares.max(axis=1)
     row = {
         "corpus": name,
         "documents": len(true),
@@ -103,10 +146,10 @@ def measure(name: str) -> tuple[dict[str, Any], Any, Any]:
         "chosen": clf.model_.candidate.describe(),
         "line": clf.model_.describe(),
         "best_candidate": best.describe(),
-        "ece": found.ece,
-        "noise": noise_of(shares),
+        "ece": ece_of(right, sure),
+        "noise": noise_of(sure),
     }
-    return row, shares.max(axis=1), right
+    return row, sure, right
 
 
 def main() -> None:
@@ -115,9 +158,13 @@ def main() -> None:
     parser.add_argument("--old", help="the folder of a checkout of another version, with compiled kernels")
     parser.add_argument("--timed", default="20news,imdb,banking77")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--splits", type=int, metavar="N", help="compare the official split with N random ones")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     names = [name for name in options.corpora.split(",") if name]
+    if options.splits:
+        compare_splits(names, options.splits)
+        return
     rows, sure, right = [], [], []
     for name in names:
         row, shares, is_right = measure(name)
@@ -139,8 +186,7 @@ def main() -> None:
         }
     if sure:
         pooled = np.concatenate(sure)
-        both = np.stack([pooled, 1 - pooled], axis=1)
-        summary |= {"pooled_ece": ece_of(np.concatenate(right), pooled), "pooled_noise": noise_of(both)}
+        summary |= {"pooled_ece": ece_of(np.concatenate(right), pooled), "pooled_noise": noise_of(pooled)}
     times = []
     for name in options.timed.split(",") if options.old else ():
         here = os.path.dirname(os.path.dirname(bunrui.__file__))

@@ -28,6 +28,7 @@ from bunrui.models import AUTO, DEFAULT_MODEL, kind_of
 from bunrui.models.counting import CountingModel
 from bunrui.models.linear import log_sum_exp, probabilities
 from bunrui.models.model import Model, WordQuestion, check_label
+from bunrui.models.rest import labels_above
 from bunrui.models.scorer import log_prior, smoothing_of
 from bunrui.models.view import select
 from bunrui.sample import Drawn, LowestDigests
@@ -1018,11 +1019,6 @@ def thresholds_of(classes: Sequence[Label], threshold: float | Mapping[Label, fl
     if unknown:
         raise LabelError(f"there is no label {unknown[0]!r}: thresholds are for {', '.join(map(str, classes[:20]))}")
     return np.array([float(threshold.get(label, 0.0)) for label in classes])
-
-
-def labels_above(classes: Sequence[Label], odds: Floats, thresholds: Floats) -> list[set[Label]]:
-    """The labels of every row whose log-odds are above their thresholds."""
-    return [{classes[k] for k in np.flatnonzero(row).tolist()} for row in odds > thresholds]
 
 
 _NAME_ANOTHER = ("name the other label with ", Option("negative"))

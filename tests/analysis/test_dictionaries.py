@@ -9,7 +9,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from bunrui.analysis.dictionary import Chinese, Japanese, Korean
+from bunrui.analysis.texts import Token
 from bunrui.errors import OptionError
+from tests.support.examples import quick
+from tests.support.tokens import words
 
 
 class Language(NamedTuple):
@@ -25,6 +28,19 @@ LANGUAGES = {
     "zh": Language(Chinese, {"rjieba"}, ("n*", "v"), "N", "小明在北京看了{0}本书。"),
     "ko": Language(Korean, {"kiwipiepy", "kiwipiepy_model"}, ("N*", "VV"), "N", "나는 {0}번째 옷을 샀다."),
 }
+# Symbols, and the words among them.
+SYMBOLS = {
+    "ja": ("猫😀、「犬」…！？　※ →\t_", ["猫", "犬"]),
+    "zh": ("你好😀，《书》…！　→\t_", ["你好", "书"]),
+    "ko": ("옷😀, 「집」…! ^^ →\t_", ["옷", "집"]),
+}
+# What a long line repeats, its lengths, and a word for the line behind it.
+LONG = {
+    "ja": (["あ", "x", " ", "\0", "メロスは激怒した。"], [50_000, 350_000], "猫"),
+    "zh": (["我", "x", "é", "𠮷", " ", "\0", "我们去北京。"], [50_000, 350_000], "北京"),
+    "ko": (["x", " ", "\0", "ㅋ", "漢", "x1+"], [100_000, 1_000_000], "서울"),
+}
+LINES = [(name, unit) for name, (units, _, _) in LONG.items() for unit in units]
 
 
 @pytest.fixture(params=LANGUAGES)
@@ -70,3 +86,23 @@ def test_threads(name: str, filtered: bool) -> None:
     chosen = analyzer(base_forms=name != "zh", pos=pos if filtered else None)
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(chosen.tokens, texts)) == [chosen.tokens(text) for text in texts]
+
+
+@pytest.mark.parametrize("text", ["", "\0", "\ud800", "\n\n", "   ", "\u200b", "\u3000"])
+def test_nothing_to_find(name: str, text: str) -> None:
+    assert LANGUAGES[name].analyzer().tokens(text) == []
+
+
+def test_symbols_go(name: str) -> None:
+    text, expected = SYMBOLS[name]
+    assert words(LANGUAGES[name].analyzer(), text) == expected
+
+
+@pytest.mark.parametrize("longer", quick(1, [False, True]))
+@pytest.mark.parametrize(("name", "unit"), LINES, indirect=["name"])
+def test_much_on_one_line(name: str, unit: str, longer: bool) -> None:
+    _, sizes, word = LONG[name]
+    text = f"{unit * (sizes[longer] // len(unit))}\n{word}"
+    tokens = LANGUAGES[name].analyzer().tokens(text)
+    assert tokens[-1] == Token(word, len(text) - len(word), len(text))
+    assert all(0 <= token.start < token.end <= len(text) for token in tokens)

@@ -15,7 +15,7 @@ from bunrui.analysis import dictionary
 from bunrui.analysis.dictionary import Japanese, pieces
 from bunrui.analysis.texts import Token
 from bunrui.errors import MissingExtraError, OptionError
-from tests.support.examples import examples, quick
+from tests.support.examples import examples
 from tests.support.tokens import words
 
 pytest.importorskip("fugashi", reason="the extra 'ja' is not installed")
@@ -64,32 +64,14 @@ def test_normalised_after_analysis() -> None:
     assert Japanese().tokens("ﾊﾟｿｺﾝとＷｉＦｉ") == [Token("パソコン", 0, 5), Token("と", 5, 6), Token("wifi", 6, 10)]
 
 
-def test_symbols_go() -> None:
-    assert words(Japanese(), "猫😀、「犬」…！？　※ →\t_") == ["猫", "犬"]
-
-
 def test_placeholders_are_tokens_of_their_own() -> None:
     text = "😀\ue001猫が\ue002 個\ue000"
     assert words(Japanese(), text) == ["\ue001", "猫", "が", "\ue002", "個", "\ue000"]
     assert words(Japanese(pos=("助詞",)), text) == ["\ue001", "が", "\ue002", "\ue000"]
 
 
-@pytest.mark.parametrize("text", ["", "\0", "\ud800", "\n\n", "   ", "\u200b", "\u3000"])
-def test_nothing_to_find(text: str) -> None:
-    assert Japanese().tokens(text) == []
-
-
 def test_nul_does_not_end_the_text() -> None:
     assert Japanese().tokens("猫\0犬") == [Token("猫", 0, 1), Token("犬", 2, 3)]
-
-
-@pytest.mark.parametrize("size", quick(1, [50_000, 350_000]))
-@pytest.mark.parametrize("unit", ["あ", "x", " ", "\0", "メロスは激怒した。"])
-def test_much_on_one_line(unit: str, size: int) -> None:
-    text = unit * (size // len(unit)) + "\n猫"
-    tokens = Japanese().tokens(text)
-    assert tokens[-1] == Token("猫", len(text) - 1, len(text))
-    assert all(0 <= token.start < token.end <= len(text) for token in tokens)
 
 
 @settings(max_examples=examples(200))

@@ -13,7 +13,7 @@ from bunrui.analysis import dictionary
 from bunrui.analysis.dictionary import Korean
 from bunrui.analysis.texts import Token
 from bunrui.errors import MissingExtraError
-from tests.support.examples import examples, quick
+from tests.support.examples import examples
 from tests.support.tokens import words
 
 pytest.importorskip("kiwipiepy", reason="the extra 'ko' is not installed")
@@ -50,28 +50,10 @@ def test_normalised_after_analysis() -> None:
     assert words(Korean(), "ㅋㅋㅋ") == [unicodedata.normalize("NFKC", "ㅋㅋㅋ")]
 
 
-def test_symbols_go() -> None:
-    assert words(Korean(), "옷😀, 「집」…! ^^ →\t_") == ["옷", "집"]
-
-
 def test_placeholders_are_tokens_of_their_own() -> None:
     text = "😀\ue001 서울에 \ue002 원\ue000"
     assert words(Korean(), text) == ["\ue001", "서울", "에", "\ue002", "원", "\ue000"]
     assert words(Korean(pos=("NNP",)), text) == ["\ue001", "서울", "\ue002", "\ue000"]
-
-
-@pytest.mark.parametrize("text", ["", "\0", "\ud800", "\n\n", "   ", "\u200b", "\u3000"])
-def test_nothing_to_find(text: str) -> None:
-    assert Korean().tokens(text) == []
-
-
-@pytest.mark.parametrize("size", quick(1, [100_000, 1_000_000]))
-@pytest.mark.parametrize("unit", ["x", " ", "\0", "ㅋ", "漢", "x1+"])
-def test_much_on_one_line(unit: str, size: int) -> None:
-    text = unit * (size // len(unit)) + "\n서울"
-    tokens = Korean().tokens(text)
-    assert tokens[-1] == Token("서울", len(text) - 2, len(text))
-    assert all(0 <= token.start < token.end <= len(text) for token in tokens)
 
 
 @pytest.mark.parametrize("unit", ["가", "나는 밥을 먹었다. "])

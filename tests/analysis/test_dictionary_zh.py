@@ -14,7 +14,7 @@ from bunrui.analysis import dictionary
 from bunrui.analysis.dictionary import Chinese
 from bunrui.analysis.texts import Token
 from bunrui.errors import MissingExtraError, OptionError
-from tests.support.examples import examples, quick
+from tests.support.examples import examples
 from tests.support.tokens import words
 
 pytest.importorskip("rjieba", reason="the extra 'zh' is not installed")
@@ -50,28 +50,10 @@ def test_other_scripts_stay_words() -> None:
     assert words(Chinese(pos=("eng",)), text) == ["café", "iphone15"]
 
 
-def test_symbols_go() -> None:
-    assert words(Chinese(), "你好😀，《书》…！　→\t_") == ["你好", "书"]
-
-
 def test_placeholders_are_tokens_of_their_own() -> None:
     text = "😀\ue001看\ue002 个\ue000"
     assert words(Chinese(), text) == ["\ue001", "看", "\ue002", "个", "\ue000"]
     assert words(Chinese(pos=("v",)), text) == ["\ue001", "看", "\ue002", "\ue000"]
-
-
-@pytest.mark.parametrize("text", ["", "\0", "\ud800", "\n\n", "   ", "\u200b", "\u3000"])
-def test_nothing_to_find(text: str) -> None:
-    assert Chinese().tokens(text) == []
-
-
-@pytest.mark.parametrize("size", quick(1, [50_000, 350_000]))
-@pytest.mark.parametrize("unit", ["我", "x", "é", "𠮷", " ", "\0", "我们去北京。"])
-def test_much_on_one_line(unit: str, size: int) -> None:
-    text = unit * (size // len(unit)) + "\n北京"
-    tokens = Chinese().tokens(text)
-    assert tokens[-1] == Token("北京", len(text) - 2, len(text))
-    assert all(0 <= token.start < token.end <= len(text) for token in tokens)
 
 
 @settings(max_examples=examples(200))

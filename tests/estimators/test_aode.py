@@ -23,6 +23,7 @@ from bunrui.estimators import AODE
 from bunrui.models.aode import aode, count_value_pairs
 from tests.support.examples import examples
 from tests.support.kernels import MODES, kernels
+from tests.support.rows import NAMES
 
 NAN = float("nan")
 
@@ -146,8 +147,6 @@ def test_what_a_parent_says_of_a_column_is_a_distribution(data: Any) -> None:
 
 
 # --- what rows may be
-
-NAMES = np.array(["red", "緑", "blue", "yellow"])
 
 
 def data(seed: int, n: int = 120) -> tuple[Any, Any]:

@@ -21,8 +21,7 @@ from bunrui.errors import DataError, LabelError, MismatchError, OptionError, Unl
 from bunrui.estimators import AODE
 from tests.support.examples import examples
 from tests.support.laws import check_merging
-
-NAMES = np.array(["red", "緑", "blue", "yellow"])
+from tests.support.rows import NAMES
 
 
 def objects(X: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,18 +20,11 @@ from bunrui.errors import LabelError, OptionError
 from bunrui.estimators import NBAROW, TextVectorizer
 from bunrui.models.heads import arrange, cells_of
 from bunrui.sparse import Sparse
-from tests.support.kernels import MODES, kernels
-from tests.support.rows import rare_columns
+from tests.support.kernels import mode as mode
+from tests.support.rows import FORMS, rare_columns
 
 # The defaults of version 1 of the formula.
 FIRST: dict[str, Any] = {"variance": "ratio", "floor": 0.3, "r": 0.5, "start": 0.3, "bias": 0.1, "presence": True}
-FORMS = [np.asarray, np.asfortranarray, sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.coo_array]
-
-
-@pytest.fixture(params=MODES)
-def mode(request: Any) -> Iterator[str]:
-    with kernels(request.param):
-        yield request.param
 
 
 @parametrize_with_checks(
@@ -260,7 +252,7 @@ def test_columns_of_one_row_share_their_weights_until_they_part() -> None:
     X = np.eye(20, dtype=np.int64).repeat(5, axis=1)
     y = np.arange(20) % 2
     clf = NBAROW().fit(X, y)
-    assert len(clf._head.weights) == 20
+    assert len(clf._learned.weights) == 20
     one = np.zeros((1, 100), np.int64)
     one[0, 0] = 1
     before = clf.coef_[0].copy()

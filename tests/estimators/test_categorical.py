@@ -23,6 +23,7 @@ from bunrui.errors import DataError, LabelError, OptionError, UnlearnError
 from bunrui.estimators import CategoricalNB
 from tests.support.examples import examples
 from tests.support.laws import check_merging
+from tests.support.rows import NAMES
 
 NAN = float("nan")
 
@@ -80,9 +81,6 @@ def test_in_pieces() -> None:
         grown.partial_fit(X[rows], y[rows])
         compare(declared, theirs, Q, Q)
     compare(grown, theirs, Q, Q)
-
-
-NAMES = np.array(["red", "緑", "blue", "yellow"])
 
 
 @pytest.mark.parametrize(

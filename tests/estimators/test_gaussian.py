@@ -22,8 +22,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from bunrui.errors import LabelError, MismatchError, OptionError, UnlearnError
 from bunrui.estimators import GaussianNB, MultinomialNB
 from tests.support.examples import examples
+from tests.support.rows import FORMS
 
-FORMS = [np.asarray, np.asfortranarray, sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.coo_array]
 NAN = float("nan")
 
 

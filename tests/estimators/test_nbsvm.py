@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -27,19 +26,13 @@ from bunrui.estimators import NBAROW, NBSVM, TextVectorizer
 from bunrui.models.heads import arrange, cells_of
 from bunrui.sparse import Sparse
 from tests.support.kernels import MODES, kernels
-from tests.support.rows import rare_columns
+from tests.support.kernels import mode as mode
+from tests.support.rows import FORMS, rare_columns
 
 PLAIN_ROWS: dict[str, Any] = {"log": False, "idf_power": 0.0, "norm": None}
 # The defaults of version 1 of the formula.
 FIRST: dict[str, Any] = {"variance": "ratio", "start": 0.3, "bias": 0.1, "presence": True, "max_iter": 2}
 TIGHT: dict[str, Any] = {"max_iter": 20_000, "tol": 1e-11}
-FORMS = [np.asarray, np.asfortranarray, sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.coo_array]
-
-
-@pytest.fixture(params=MODES)
-def mode(request: Any) -> Iterator[str]:
-    with kernels(request.param):
-        yield request.param
 
 
 @parametrize_with_checks([NBSVM()])
@@ -329,11 +322,11 @@ def test_nothing_to_read() -> None:
 def test_columns_of_one_row_share_their_weights() -> None:
     X = np.eye(200, dtype=np.int64).repeat(5, axis=1)
     clf = NBSVM().fit(X, np.arange(200) % 2)
-    assert clf._head.weights.shape == (200, 1)
+    assert clf._learned.weights.shape == (200, 1)
     assert (clf.predict(X) == np.arange(200) % 2).all()
     X[0, 0] = 2  # another value is another feature
-    assert NBSVM().fit(X, np.arange(200) % 2)._head.weights.shape == (201, 1)
-    assert NBSVM(presence=True).fit(X, np.arange(200) % 2)._head.weights.shape == (200, 1)
+    assert NBSVM().fit(X, np.arange(200) % 2)._learned.weights.shape == (201, 1)
+    assert NBSVM(presence=True).fit(X, np.arange(200) % 2)._learned.weights.shape == (200, 1)
 
 
 def test_values_are_read_as_logarithms() -> None:

@@ -8,6 +8,7 @@ import itertools
 import json
 import math
 from collections.abc import Callable
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -393,7 +394,7 @@ def chosen_by_sorting(keys: list[float], k: int) -> list[int]:
     st.integers(1, 20),
 )
 def test_the_best_are_those_of_sorting(keys: list[float], k: int, size: int) -> None:
-    with pytest.MonkeyPatch.context() as patch, Best(k) as best:
+    with pytest.MonkeyPatch.context() as patch, closing(Best(k)) as best:
         patch.setattr("bunrui.selection.filter._SLACK", 1)
         for start in range(0, len(keys), size):
             part = np.array(keys[start : start + size])
@@ -403,7 +404,7 @@ def test_the_best_are_those_of_sorting(keys: list[float], k: int, size: int) -> 
 
 
 def test_rows_of_any_kind_in_one_file() -> None:
-    with Best(3) as best:
+    with closing(Best(3)) as best:
         best.add(np.array([1.0]), pa.table({"x": ["a"]}))
         best.add(np.array([2.0, 0.0]), pa.table({"y": [[1], [2]], "z": [None, 5]}))
         best.add(np.array([3.0]), pa.table({"x": [{"a": 1}]}))
@@ -413,7 +414,7 @@ def test_rows_of_any_kind_in_one_file() -> None:
 def test_the_file_does_not_grow_with_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bunrui.selection.filter._SLACK", 1)
     sizes = []
-    with Best(5) as best:
+    with closing(Best(5)) as best:
         for key in range(2000):  # each better than all before
             best.add(np.array([float(key)]), pa.table({"key": [key]}))
             sizes.append(best._file.n_rows)
@@ -439,7 +440,7 @@ def test_samples_have_the_probabilities_of_drawing_one_by_one() -> None:
     keys = np.log(weights) + Gumbel(1).draw(4 * n).reshape(n, 4)
     found = np.zeros(4)
     for row in keys[:2000]:
-        with Best(k) as best:
+        with closing(Best(k)) as best:
             best.add(row, pa.table({"place": np.arange(4)}))
             found[[place for rows in best.rows() for place in rows["place"].to_pylist()]] += 1
     by_sorting = np.bincount(np.argsort(-keys[:2000], axis=1)[:, :k].ravel(), minlength=4)

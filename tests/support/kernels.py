@@ -23,6 +23,13 @@ def kernels(mode: str) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(params=MODES)
+def mode(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Both, one after the other: for the modules that import it."""
+    with kernels(request.param):
+        yield request.param
+
+
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with memoryviews in the place of arrays, so that elements are Python's numbers."""
     return lambda *args: function(*map(_view, args))

@@ -1,10 +1,14 @@
-"""Tables of counts for the estimators that train."""
+"""Rows for the tests of estimators: names of values, forms of a matrix, counts with rare columns."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+
+NAMES = np.array(["red", "緑", "blue", "yellow"])
+FORMS = [np.asarray, np.asfortranarray, sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.coo_array]
 
 
 def rare_columns(seed: int, n_classes: int, n: int, columns: int, rare: float) -> tuple[Any, Any, Any]:

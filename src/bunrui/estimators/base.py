@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -31,8 +33,56 @@ Codes = npt.NDArray[np.int64]
 NAMES = {"categorical": True, "string": True, "allow_nan": True}
 
 
-class CountingClassifier(ClassifierMixin, BaseEstimator):
-    """Base of the estimators.
+class RowClassifier(ClassifierMixin, BaseEstimator):
+    """Base of all classifiers of rows: checks of rows and labels, and what scikit-learn asks of a classifier."""
+
+    # Options of scikit-learn's `validate_data`, and its tags about the rows.
+    _accepted: ClassVar[dict[str, Any]] = {"accept_sparse": "csr"}
+    _takes: ClassVar[dict[str, bool]] = {"sparse": True}
+
+    _learned: Any
+    _declared: Labels | None
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]
+
+    @property
+    def classes_(self) -> Labels:
+        """The labels, sorted: the columns of scores and probabilities, (n_classes,)."""
+        return np.asarray(self._known("classes_").classes)
+
+    def _known(self, name: str) -> Any:
+        if not self.__sklearn_is_fitted__():
+            # As where an attribute is set by `fit`: hasattr says no.
+            raise AttributeError(f"{type(self).__name__} has no {name} before it has learned: call fit")
+        return self._learned
+
+    def _given(self, X: Any) -> Any:
+        """X as scikit-learn is to see it."""
+        return X
+
+    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> tuple[Any, Labels, npt.NDArray[Any]]:
+        """Rows, labels and weights to learn, checked."""
+        X, y = validate_data(self, self._given(X), y, reset=reset, **self._accepted)
+        check_discrete(y)
+        return X, y, check_weights(sample_weight, X.shape[0])
+
+    def _checked(self, X: Any) -> Any:
+        """Rows to predict."""
+        check_is_fitted(self)
+        return validate_data(self, self._given(X), reset=False, **self._accepted)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_learned")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        for name, value in self._takes.items():
+            setattr(tags.input_tags, name, value)
+        return tags
+
+
+class CountingClassifier(RowClassifier):
+    """Base of the estimators that count.
 
     Parameters have the same meaning as in scikit-learn, with one difference: priors and smoothing are computed from the
     counts at each answer.  So `set_params` changes them at once, without a new `fit`.
@@ -45,16 +95,10 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
     # Parameters that say what is counted: they cannot change once something is.
     _counting: ClassVar[tuple[str, ...]] = ()
 
-    # Options of scikit-learn's `validate_data`, and its tags about the rows and the accuracy.
-    _accepted: ClassVar[dict[str, Any]] = {"accept_sparse": "csr"}
-    _takes: ClassVar[dict[str, bool]] = {"sparse": True}
+    # For scikit-learn's tags.
     _is_poor: ClassVar[bool] = True
 
-    _learned: Any
-    _declared: Labels | None
     _counted_by: dict[str, Any]
-    n_features_in_: int
-    feature_names_in_: npt.NDArray[np.object_]
 
     # Hooks of a subclass
 
@@ -156,11 +200,8 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
         self._check_joins(other)
         first = not hasattr(self, "_learned")
         learned = other._learned if first else self._learned.plus(other._learned)
-        declared, more = None if first else self._declared, other._declared
-        if declared is None or more is None:
-            declared = more if declared is None else declared
-        else:
-            declared = join_labels(declared, more)
+        given = [each for each in (None if first else self._declared, other._declared) if each is not None]
+        declared = reduce(join_labels, given) if given else None
         if declared is not None:
             check_among(learned.classes[learned.doc_count > 0], declared)
         if first:
@@ -188,10 +229,6 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
         if names is not None and more is not None and names.tolist() != more.tolist():
             raise MismatchError("the columns have other names or another order: fit both with the same columns")
 
-    def _given(self, X: Any) -> Any:
-        """X as scikit-learn is to see it."""
-        return X
-
     def _counting_options(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self._counting}
 
@@ -204,22 +241,15 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
         """Check and count some rows."""
         if not reset:
             self._check_options()
-        X, y = validate_data(self, self._given(X), y, reset=reset, **self._accepted)
-        check_discrete(y)
-        return self._count(X, encode_labels(y), check_weights(sample_weight, X.shape[0]))
+        X, y, weights = self._labelled(X, y, sample_weight, reset)
+        return self._count(X, encode_labels(y), weights)
 
     def _checked(self, X: Any) -> Any:
-        """Rows to predict."""
         check_is_fitted(self)
         self._check_options()
-        return validate_data(self, self._given(X), reset=False, **self._accepted)
+        return super()._checked(X)
 
     # Learned attributes
-
-    @property
-    def classes_(self) -> Labels:
-        """The labels, sorted: the columns of scores and probabilities, (n_classes,)."""
-        return np.asarray(self._known("classes_").classes)
 
     @property
     def class_count_(self) -> Floats:
@@ -230,12 +260,6 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
     def class_log_prior_(self) -> Floats:
         """log P(class), (n_classes,)."""
         return self.log_prior_of(self._known("class_log_prior_"))
-
-    def _known(self, name: str) -> Any:
-        if not self.__sklearn_is_fitted__():
-            # As where an attribute is set by `fit`: hasattr says no.
-            raise AttributeError(f"{type(self).__name__} has no {name} before it has learned: call fit")
-        return self._learned
 
     def log_prior_of(self, learned: Any) -> Floats:
         """log P(c); -inf where it was given as 0, or is empirical and the class was declared, and has no rows."""
@@ -283,16 +307,21 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = self._is_poor
-        for name, value in self._takes.items():
-            setattr(tags.input_tags, name, value)
         return tags
 
 
-def keep_parameters(estimator: Any, given: Mapping[str, Any]) -> None:
-    """Make the parameters of `__init__`, its `locals()`, attributes of the same names, as scikit-learn asks for."""
-    for name, value in given.items():
-        if name not in ("self", "__class__"):
-            setattr(estimator, name, value)
+@dataclass(kw_only=True, eq=False, repr=False)
+class SmoothingClassifier(CountingClassifier):
+    """Base of the estimators with smoothed probabilities: their parameters.
+
+    As a data class, an estimator inherits parameters and adds its own; scikit-learn reads them from its `__init__`.
+    """
+
+    alpha: Any = None
+    force_alpha: bool = True
+    fit_prior: bool = True
+    class_prior: Any = None
+    smoothing: str = "eap"
 
 
 # Checks

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,12 +23,12 @@ from bunrui.estimators.base import (
     NAMES,
     Codes,
     CountingClassifier,
+    SmoothingClassifier,
     as_objects,
     canonical,
     check_discrete,
     check_number,
     check_weights,
-    keep_parameters,
 )
 from bunrui.estimators.tokenize import spec_of
 from bunrui.models.frames import Given, columns_by_name, is_frame, of_dicts, of_frame
@@ -56,7 +56,8 @@ from bunrui.sparse import Floats, Sparse
 _FAR = 100.0
 
 
-class CategoricalNB(CountingClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class CategoricalNB(SmoothingClassifier):
     """Categorical naive Bayes, in place of scikit-learn's.
 
     In addition: values may be strings or any numbers, new values at any time, missing values, `merge` and `unlearn`.
@@ -104,18 +105,8 @@ class CategoricalNB(CountingClassifier):
     _takes: ClassVar[dict[str, bool]] = NAMES
     _accepted: ClassVar[dict[str, Any]] = {"dtype": None, "ensure_all_finite": False}
 
-    def __init__(
-        self,
-        *,
-        alpha: Any = None,
-        force_alpha: bool = True,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        min_categories: Any = None,
-        smoothing: str = "eap",
-        prior: Any = "empirical",
-    ) -> None:
-        keep_parameters(self, locals())
+    min_categories: Any = None
+    prior: Any = "empirical"
 
     def _given(self, X: Any) -> Any:
         return as_objects(X)
@@ -188,6 +179,7 @@ class CategoricalNB(CountingClassifier):
         return [table[in_order(column)[1]].T for column, table in zip(columns, self._tables(), strict=True)]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GaussianNB(CountingClassifier):
     """Gaussian naive Bayes, in place of scikit-learn's.
 
@@ -238,8 +230,9 @@ class GaussianNB(CountingClassifier):
         "ensure_all_finite": "allow-nan",
     }
 
-    def __init__(self, *, priors: Any = None, var_smoothing: float = 1e-9, prior: Any = "empirical") -> None:
-        keep_parameters(self, locals())
+    priors: Any = None
+    var_smoothing: float = 1e-9
+    prior: Any = "empirical"
 
     @property
     def class_prior(self) -> Any:
@@ -262,15 +255,16 @@ class GaussianNB(CountingClassifier):
             raise OptionError(option="priors", value=self.priors, expected="numbers with the sum 1", hint=hint)
         return super().log_prior_of(learned)
 
-    def _normals(self) -> tuple[Normals, float]:
-        learned, share = self._learned, float(self.var_smoothing)
+    def _normals(self, name: str) -> tuple[Normals, float]:
+        """Means and variances, and ε; an error says that it has no `name` before it has learned."""
+        learned, share = self._known(name), float(self.var_smoothing)
         normals: tuple[Normals, float] = learned.once("normals", share, lambda: gaussian(learned.part, share))
         return normals
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Scores: log p(class, row), (n_rows, n_classes)."""
         X = canonical(self._checked(X))
-        normals, _ = self._normals()
+        normals, _ = self._normals("theta_")
         prior = self.log_prior_of(self._learned)
         if not sparse.issparse(X):
             return prior + normals.scores(X)
@@ -283,20 +277,17 @@ class GaussianNB(CountingClassifier):
     @property
     def theta_(self) -> Floats:
         """Means, (n_classes, n_features)."""
-        self._known("theta_")
-        return self._normals()[0].mean
+        return self._normals("theta_")[0].mean
 
     @property
     def var_(self) -> Floats:
         """Variances, ε included, (n_classes, n_features)."""
-        self._known("var_")
-        return self._normals()[0].variance
+        return self._normals("var_")[0].variance
 
     @property
     def epsilon_(self) -> float:
         """The number that was added to the variances."""
-        self._known("epsilon_")
-        return self._normals()[1]
+        return self._normals("epsilon_")[1]
 
     @property
     def class_prior_(self) -> Floats:
@@ -350,6 +341,7 @@ class ColumnsExplanation:
         return dict(sorted(odds.items(), key=lambda item: -abs(item[1])))
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ColumnsNB(CountingClassifier):
     """Naive Bayes over a table: every column has its own likelihood, and their logarithms add up.
 
@@ -418,24 +410,20 @@ class ColumnsNB(CountingClassifier):
     _takes: ClassVar[dict[str, bool]] = NAMES
     _is_poor = False
     _counting: ClassVar[tuple[str, ...]] = ("columns", "numeric", "n_bins", "max_categories", "analyzer")
-    _plans: tuple[Plan, ...]
 
-    def __init__(
-        self,
-        *,
-        columns: Mapping[str, str] | None = None,
-        numeric: str = "gaussian",
-        n_bins: int = 10,
-        max_categories: int = 64,
-        analyzer: Any = "universal",
-        smoothing: str = "eap",
-        text_alpha: float | None = None,
-        alpha: float | None = None,
-        var_smoothing: float = 1e-9,
-        prior: Any = "empirical",
-        class_prior: Any = None,
-    ) -> None:
-        keep_parameters(self, locals())
+    columns: Mapping[str, str] | None = None
+    numeric: str = "gaussian"
+    n_bins: int = 10
+    max_categories: int = 64
+    analyzer: Any = "universal"
+    smoothing: str = "eap"
+    text_alpha: float | None = None
+    alpha: float | None = None
+    var_smoothing: float = 1e-9
+    prior: Any = "empirical"
+    class_prior: Any = None
+
+    _plans: tuple[Plan, ...] = field(init=False)
 
     # Tables
 
@@ -445,22 +433,18 @@ class ColumnsNB(CountingClassifier):
             validate_data(self, X, "no_validation", reset=reset, skip_check_array=True)
             names, columns = of_frame(X)
         elif isinstance(X, (list, tuple)) and X and isinstance(X[0], Mapping):
+            # Dicts have no order of their own.
             names, columns = of_dicts(X)
-            columns = self._by_name(names, columns, reset)
+            if reset:
+                self.feature_names_in_, self.n_features_in_ = np.array(names, dtype=object), len(names)
+            else:
+                columns = columns_by_name(names, columns, [plan.name for plan in self._plans])
         else:
             X = validate_data(self, as_objects(X), "no_validation", reset=reset, dtype=None, ensure_all_finite=False)
             names, columns = column_names(X.shape[1]), [Given(values) for values in np.asarray(X).T]
         if not columns or not len(columns[0].values):
             raise DataError("X should have a row and a column at least: there is nothing to read")
         return names if reset else [plan.name for plan in self._plans], columns
-
-    def _by_name(self, names: list[str], columns: list[Given], reset: bool) -> list[Given]:
-        """Columns of dicts, which have no order of their own."""
-        if reset:
-            self.feature_names_in_ = np.array(names, dtype=object)
-            self.n_features_in_ = len(names)
-            return columns
-        return columns_by_name(names, columns, [plan.name for plan in self._plans])
 
     # Kinds
 
@@ -500,7 +484,10 @@ class ColumnsNB(CountingClassifier):
     def _read_rows(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> ClassCounts:
         if not reset:
             self._check_options()
-        self._check_choices()
+        for name in ("n_bins", "max_categories"):
+            check_whole(name, getattr(self, name))
+        if self.columns is not None and not isinstance(self.columns, Mapping):
+            raise OptionError(option="columns", value=self.columns, expected="a mapping from name to kind")
         if y is None:
             validate_data(self, X, None)  # which refuses, in the words of scikit-learn
         names, columns = self._table(X, reset)
@@ -518,12 +505,6 @@ class ColumnsNB(CountingClassifier):
         return count_columns(self._plans, X, labels, weights, self._rules())
 
     # Parameters
-
-    def _check_choices(self) -> None:
-        for name in ("n_bins", "max_categories"):
-            check_whole(name, getattr(self, name))
-        if self.columns is not None and not isinstance(self.columns, Mapping):
-            raise OptionError(option="columns", value=self.columns, expected="a mapping from name to kind")
 
     def _rules(self) -> Rules:
         check_number("var_smoothing", self.var_smoothing)
@@ -549,7 +530,7 @@ class ColumnsNB(CountingClassifier):
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Scores: log P(class, row), (n_rows, n_classes)."""
         columns = self._contributions(X)
-        return np.asarray(sum(columns.values(), self.log_prior_of(self._learned)))
+        return np.asarray(sum(columns.values(), self.class_log_prior_))
 
     def explain(self, row: Any) -> ColumnsExplanation:
         """Take the scores of one row apart, a dict or a table with one row: the share of each column.

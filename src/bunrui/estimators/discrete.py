@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from scipy import sparse
 
 from bunrui.classcounts import ClassCounts, Labels, SparseCounts, as_whole, count_cells
 from bunrui.errors import DataError, Option, OptionError
-from bunrui.estimators.base import Codes, CountingClassifier, canonical, keep_parameters, presence_of
+from bunrui.estimators.base import Codes, CountingClassifier, SmoothingClassifier, canonical, presence_of
 from bunrui.models.bernoulli import bernoulli, log_present
 from bunrui.models.complement import complement
 from bunrui.models.linear import DENSE_CELLS, Table, dense_table
@@ -25,7 +26,7 @@ from bunrui.models.view import CountView, MatrixView
 from bunrui.sparse import Floats, Sparse
 
 
-class DiscreteNB(CountingClassifier):
+class DiscreteNB(SmoothingClassifier):
     """Base of the models that are linear in counts; a subclass names its formula, and how it reads a row."""
 
     _formula: ClassVar[Callable[..., Scorer]]
@@ -36,20 +37,6 @@ class DiscreteNB(CountingClassifier):
     # Options of the formula; False where a subclass does not have them.
     class_norm: bool = False
     against_rest: bool = False
-
-    def __init__(
-        self,
-        *,
-        alpha: Any = None,
-        force_alpha: bool = True,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        smoothing: str = "eap",
-        prior: Any = "empirical",
-        class_norm: bool = False,
-        against_rest: bool = False,
-    ) -> None:
-        keep_parameters(self, locals())
 
     # Rows
 
@@ -153,7 +140,16 @@ def _frozen(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-class MultinomialNB(DiscreteNB):
+@dataclass(kw_only=True, eq=False, repr=False)
+class WordsNB(DiscreteNB):
+    """Base of the multinomial models: their parameters."""
+
+    prior: Any = "empirical"
+    class_norm: bool = False
+    against_rest: bool = False
+
+
+class MultinomialNB(WordsNB):
     """Multinomial naive Bayes on a matrix of counts, in place of scikit-learn's.
 
     In addition: new classes at any time, `merge` and `unlearn`, other estimators of P(feature | class), and memory that
@@ -225,7 +221,7 @@ class MultinomialNB(DiscreteNB):
     _formula = staticmethod(multinomial)
 
 
-class BinaryNB(DiscreteNB):
+class BinaryNB(WordsNB):
     """Multinomial naive Bayes on presence: what is above 0 counts as 1, in training and in prediction.
 
     Parameters and attributes are those of `MultinomialNB`; `feature_count_` has the rows of a class with a feature.
@@ -242,7 +238,7 @@ class BinaryNB(DiscreteNB):
     reads_presence = True
 
 
-class MixedNB(DiscreteNB):
+class MixedNB(WordsNB):
     """Multinomial naive Bayes that trains on counts and reads presence in prediction.
 
     A repeated word counts once in a row, fully in the corpus.  Parameters and attributes are those of `MultinomialNB`.
@@ -258,6 +254,7 @@ class MixedNB(DiscreteNB):
     reads_presence = True
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BernoulliNB(DiscreteNB):
     """Bernoulli naive Bayes, in place of scikit-learn's: absent features count too.
 
@@ -290,19 +287,9 @@ class BernoulliNB(DiscreteNB):
     _counting = ("binarize",)
     _takes: ClassVar[dict[str, bool]] = CountingClassifier._takes
 
-    def __init__(
-        self,
-        *,
-        alpha: Any = None,
-        force_alpha: bool = True,
-        binarize: float | None = 0.0,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        smoothing: str = "eap",
-        prior: Any = "empirical",
-        against_rest: bool = False,
-    ) -> None:
-        keep_parameters(self, locals())
+    binarize: float | None = 0.0
+    prior: Any = "empirical"
+    against_rest: bool = False
 
     def rows_to_count(self, X: Any) -> Any:
         X = canonical(X)
@@ -334,6 +321,7 @@ class BernoulliNB(DiscreteNB):
         return log_present(cells.toarray(), learned.doc_count, self._smoothing(self.n_features_in_)).T
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ComplementNB(DiscreteNB):
     """Complement naive Bayes, in place of scikit-learn's: a class is scored by the counts of all the others.
 
@@ -385,28 +373,13 @@ class ComplementNB(DiscreteNB):
     """
 
     _counting = ("log_tf", "idf", "length_norm")
-    complement: bool
-    norm: bool
-    log_tf: bool
-    idf: bool
-    length_norm: bool
 
-    def __init__(
-        self,
-        *,
-        alpha: Any = None,
-        force_alpha: bool = True,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        norm: bool = False,
-        smoothing: str = "eap",
-        complement: bool = True,
-        log_tf: bool = False,
-        idf: bool = False,
-        length_norm: bool = False,
-        transform_queries: bool = False,
-    ) -> None:
-        keep_parameters(self, locals())
+    norm: bool = False
+    complement: bool = True
+    log_tf: bool = False
+    idf: bool = False
+    length_norm: bool = False
+    transform_queries: bool = False
 
     @property
     def steps(self) -> Steps:
@@ -483,4 +456,5 @@ class TWCNB(ComplementNB):
     def __init__(
         self, *, alpha: Any = None, force_alpha: bool = True, smoothing: str = "eap", transform_queries: bool = False
     ) -> None:
-        keep_parameters(self, locals())
+        self.alpha, self.force_alpha, self.smoothing = alpha, force_alpha, smoothing
+        self.transform_queries = transform_queries

@@ -35,10 +35,10 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from bunrui.classcounts import ClassCounts, Labels, Remembering, SparseCounts, encode_labels
 from bunrui.errors import DataError, LabelError, MismatchError, Option, OptionError, UnlearnError
-from bunrui.estimators.base import CountingClassifier, check_discrete, check_weights
+from bunrui.estimators.base import CountingClassifier, canonical, check_weights
 from bunrui.estimators.discrete import ComplementNB, DiscreteNB, MultinomialNB
 from bunrui.models.linear import DENSE_CELLS, dense_table, log_sum_exp
-from bunrui.models.rest import best_cut
+from bunrui.models.rest import best_cut, labels_above
 from bunrui.models.view import FeatureCounts
 from bunrui.sparse import Floats, Numbers, Sparse
 
@@ -174,8 +174,9 @@ class MultilabelNB(CountingClassifier):
             If given, now or before, other labels are errors.  The columns of an indicator matrix are all given.
         sample_weight : (n_rows,), optional
         """
-        self._refuse_folds("partial_fit", SINGLE if y is None else _form_of(y))
-        if classes is None and y is not None and _form_of(y) == INDICATOR:
+        form = _form_of(y)
+        self._refuse_folds("partial_fit", form)
+        if classes is None and form == INDICATOR:
             classes = np.arange(np.shape(y)[1])
         return super().partial_fit(X, y, classes, sample_weight)
 
@@ -198,39 +199,42 @@ class MultilabelNB(CountingClassifier):
     def _read_rows(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> LabelCounts:
         if not reset:
             self._check_options()
-        X, (form, classes, Y) = self._with_labels(X, y, reset)
+        form, X, labels, weights = self._with_labels(X, y, sample_weight, reset)
+        n_labels = len(labels[0])
         if not reset and form != self._form:
             raise DataError(f"y was given as {self._form} before, now as {form}: give it in one form")
-        if not reset and form == INDICATOR and len(classes) != len(self._learned.classes):
-            raise DataError(f"y has {len(classes)} columns, but {len(self._learned.classes)} labels were learned")
-        weights = check_weights(sample_weight, X.shape[0])
-        model = self._model
-        counts = count_labels(model.rows_to_count(X), (classes, Y), weights, model.counts_presence)
+        if not reset and form == INDICATOR and n_labels != len(self._learned.classes):
+            raise DataError(f"y has {n_labels} columns, but {len(self._learned.classes)} labels were learned")
+        counts = self._count(X, labels, weights)
         if reset:
             self._form = form
         return counts
 
-    def _with_labels(self, X: Any, y: Any, reset: bool) -> tuple[Any, tuple[str, Labels, Any]]:
-        form = SINGLE if y is None else _form_of(y)
+    def _count(self, X: Any, labels: tuple[Labels, Any], weights: Numbers) -> LabelCounts:
+        model = self._model
+        return count_labels(model.rows_to_count(X), labels, weights, model.counts_presence)
+
+    def _with_labels(
+        self, X: Any, y: Any, sample_weight: Any, reset: bool
+    ) -> tuple[str, Any, tuple[Labels, Any], Numbers]:
+        """The form of the labels; rows, labels and weights, checked."""
+        form = _form_of(y)
         if form == SINGLE:
-            X, y = validate_data(self, X, y, reset=reset, **self._accepted)
-            check_discrete(y)
+            X, y, weights = self._labelled(X, y, sample_weight, reset)
             classes, codes = encode_labels(y)
-            return X, (form, classes, _of_codes(codes, len(classes)))
+            return form, X, (classes, _of_codes(codes, len(classes))), weights
         X = validate_data(self, X, "no_validation", reset=reset, **self._accepted)
-        if form == INDICATOR:
-            Y = _indicator(y)
-            classes = np.arange(Y.shape[1])
-        else:
-            classes, Y = _label_sets(y)
-        check_consistent_length(X, Y)
-        return X, (form, classes, Y)
+        labels = _indicator(y) if form == INDICATOR else _label_sets(y)
+        check_consistent_length(X, labels[1])
+        return form, X, labels, check_weights(sample_weight, X.shape[0])
 
     def _check_joins(self, other: Self) -> None:
         super()._check_joins(other)
-        if hasattr(self, "_learned") and self._form != other._form:
+        if not hasattr(self, "_learned"):
+            return
+        if self._form != other._form:
             raise MismatchError(f"labels given as {self._form} and as {other._form} cannot be merged")
-        if hasattr(self, "_learned") and self._form == INDICATOR and len(self.classes_) != len(other.classes_):
+        if self._form == INDICATOR and len(self.classes_) != len(other.classes_):
             raise MismatchError(f"{len(self.classes_)} and {len(other.classes_)} labels cannot be merged")
 
     def check_parameters(self, learned: LabelCounts) -> None:
@@ -246,11 +250,6 @@ class MultilabelNB(CountingClassifier):
             _thresholds(self.threshold, learned.classes)
 
     # Scores
-
-    def _log_odds(self, learned: LabelCounts, X: Any) -> Floats:
-        """Scores of rows that were checked, (n_rows, n_labels)."""
-        model = self._model
-        return log_odds(model, learned, model.rows_to_predict(X))
 
     @property
     def class_log_prior_(self) -> Floats:
@@ -275,26 +274,19 @@ class MultilabelNB(CountingClassifier):
             raise OptionError((Option("threshold", "folds"), needs))
 
     def _choose(self, X: Any, y: Any, sample_weight: Any) -> Floats:
-        X, (_, _, Y) = self._with_labels(X, y, reset=False)
-        X = X if not sparse.issparse(X) else sparse.csr_array(X)
-        n_rows, model = X.shape[0], self._model
-        weights = check_weights(sample_weight, n_rows)
+        _, X, (_, Y), weights = self._with_labels(X, y, sample_weight, reset=False)
+        X, n_rows, model = canonical(X), X.shape[0], self._model
         fold = np.arange(n_rows) % min(_FOLDS, n_rows)
         scores = np.zeros(Y.shape)
         for k in range(int(fold.max()) + 1 if n_rows > 1 else 0):
             out = np.flatnonzero(fold == k)
-            labels = self._learned.classes, Y[out]
-            part = count_labels(model.rows_to_count(X[out]), labels, weights[out], model.counts_presence)
+            part = self._count(X[out], (self._learned.classes, Y[out]), weights[out])
             left = self._learned.minus(part, self._learned.classes, exact=False)
             if left.n_docs > 0:
-                scores[out] = self._log_odds(left, X[out])
-        columns = sparse.csc_array(Y)
-        cuts = np.zeros(Y.shape[1])
-        for k in range(Y.shape[1]):
-            has = np.zeros(n_rows, bool)
-            has[columns.indices[columns.indptr[k] : columns.indptr[k + 1]]] = True
-            cuts[k] = best_cut(scores[:, k], has, weights.astype(np.float64))
-        return cuts
+                scores[out] = log_odds(model, left, model.rows_to_predict(X[out]))
+        columns, counted = sparse.csc_array(Y), weights.astype(np.float64)
+        has = (columns[:, [k]].toarray()[:, 0] > 0 for k in range(Y.shape[1]))
+        return np.array([best_cut(own, have, counted) for own, have in zip(scores.T, has, strict=True)], np.float64)
 
     @property
     def thresholds_(self) -> Floats:
@@ -312,16 +304,17 @@ class MultilabelNB(CountingClassifier):
 
     def predict_log_odds(self, X: Any) -> Floats:
         """Scores: log P(label, row) - log P(rest, row), (n_rows, n_labels)."""
-        X = self._checked(X)
-        return self._log_odds(self._learned, X)
+        X, model = self._checked(X), self._model
+        return log_odds(model, self._learned, model.rows_to_predict(X))
 
     def predict(self, X: Any) -> Any:
         """The labels of every row, in the form of `y`."""
         scores = self.predict_log_odds(X)
         if self._form == SINGLE:
             return self.classes_[scores.argmax(axis=1)]
-        found = scores > self.thresholds_
-        return _sets_of(self.classes_, found) if self._form == SETS else found.astype(np.int64)
+        if self._form == SETS:
+            return labels_above(self.classes_.tolist(), scores, self.thresholds_)
+        return (scores > self.thresholds_).astype(np.int64)
 
     def predict_proba(self, X: Any) -> Floats:
         """P(label | row), (n_rows, n_labels), whatever the threshold; of one label a row they add up to 1."""
@@ -577,8 +570,8 @@ def _form_of(y: Any) -> str:
     return INDICATOR if same and all(_is_bit(value) for row in rows for value in row) else SETS
 
 
-def _indicator(y: Any) -> Any:
-    """An indicator matrix as a csr_array of int64."""
+def _indicator(y: Any) -> tuple[Labels, Any]:
+    """The columns of an indicator matrix, and the matrix as a csr_array of int64, (n_rows, n_columns)."""
     given: Any = y if sparse.issparse(y) else np.asarray(y)
     values: npt.NDArray[Any] = given.data if sparse.issparse(given) else given
     if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
@@ -586,7 +579,7 @@ def _indicator(y: Any) -> Any:
     matrix = sparse.csr_array(given).astype(np.int64)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
-    return matrix
+    return np.arange(matrix.shape[1]), matrix
 
 
 def _label_sets(y: Any) -> tuple[Labels, Any]:
@@ -619,12 +612,6 @@ def _of_codes(codes: npt.NDArray[np.int64], n_classes: int) -> Any:
     """One label a row, as a csr_array of int64, (n_rows, n_classes)."""
     n = len(codes)
     return sparse.csr_array((np.ones(n, np.int64), codes, np.arange(n + 1)), shape=(n, n_classes))
-
-
-def _sets_of(classes: Labels, found: npt.NDArray[np.bool_]) -> list[set[Any]]:
-    """The labels of every row."""
-    names = classes.tolist()
-    return [{names[k] for k in np.flatnonzero(row).tolist()} for row in found]
 
 
 def _rows(y: Any) -> Sequence[Any]:

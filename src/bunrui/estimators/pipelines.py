@@ -24,7 +24,8 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 from bunrui.analysis import AnalyzerSpec
-from bunrui.errors import DataError, Option, OptionError
+from bunrui.analysis import texts as inputs
+from bunrui.errors import DataError, Option, OptionError, check_choice
 from bunrui.estimators.aode import AODE
 from bunrui.estimators.columns import ColumnsNB
 from bunrui.estimators.discrete import TWCNB
@@ -123,8 +124,8 @@ class Baseline:
     def scores(self, texts: Any) -> npt.NDArray[np.float64]:
         """Logarithms of probabilities, or margins where there are none, (n_docs, n_classes)."""
         if hasattr(self.pipeline, "predict_log_proba"):
-            return np.asarray(self.pipeline.predict_log_proba(_listed(texts)))
-        margins = np.asarray(self.pipeline.decision_function(_listed(texts)))
+            return np.asarray(self.pipeline.predict_log_proba(inputs.to_list(texts)))
+        margins = np.asarray(self.pipeline.decision_function(inputs.to_list(texts)))
         return np.column_stack([-margins / 2, margins / 2]) if margins.ndim == 1 else margins
 
 
@@ -142,20 +143,15 @@ def fit_baseline(name: str, texts: Any, labels: list[Any]) -> Baseline:
     >>> model.classes_[model.scores(["pills", "noon"]).argmax(axis=1)].tolist(), model.size
     (['spam', 'ham'], (5, 5))
     """
-    if name not in BASELINES:
-        raise OptionError(option="baseline", value=name, choices=BASELINES)
+    check_choice("baseline", name, BASELINES)
     # The default of 100 steps is too few: scikit-learn warns that the fit has not converged.
     model = LinearSVC() if name == "LinearSVC" else LogisticRegression(max_iter=1000)
     sets = [[label] if isinstance(label, str) else sorted(label) for label in labels]
     rows = [row for row, names in enumerate(sets) for _ in names]
-    listed = _listed(texts)
+    listed = inputs.to_list(texts)
     try:
         pipeline = make_pipeline(TfidfVectorizer(), model)
         pipeline.fit([listed[row] for row in rows], np.array([label for names in sets for label in names]))
     except ValueError as error:
         raise DataError(f"{name} cannot learn this: {error}") from error
     return Baseline(pipeline)
-
-
-def _listed(texts: Any) -> list[str]:
-    return texts if isinstance(texts, list) else list(texts.to_pylist())

@@ -19,7 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, strip_accents_ascii, strip_accents_unicode
+from sklearn.feature_extraction.text import (
+    ENGLISH_STOP_WORDS,
+    CountVectorizer,
+    strip_accents_ascii,
+    strip_accents_unicode,
+)
 
 from bunrui.analysis import Analyzer, AnalyzerSpec, analyzer_of
 from bunrui.analysis import texts as inputs
@@ -27,7 +32,7 @@ from bunrui.analysis.analyzer import Plain
 from bunrui.analysis.spec import read_stop_words
 from bunrui.analysis.texts import Token
 from bunrui.engines.matrix import Batches
-from bunrui.errors import DataError, Option, OptionError, is_whole
+from bunrui.errors import DataError, Option, OptionError, check_choice, is_whole
 from bunrui.kernel import normal
 from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.kernel.ngrams import MAX_ORDER
@@ -43,7 +48,6 @@ NAMES = ("words", "universal", "ja", "zh", "ko", "columns", "word", *CHARACTERS)
 _LETTERS = {re.compile(pattern): 1 for pattern in (r"\w+", r"\b\w+\b", r"(?u)\w+", r"(?u)\b\w+\b")}
 _LETTERS |= {re.compile(pattern): 2 for pattern in (r"\b\w\w+\b", r"(?u)\b\w\w+\b", r"\w\w+", r"(?u)\w\w+")}
 _ACCENTS = {"ascii": strip_accents_ascii, "unicode": strip_accents_unicode}
-_SPACES = re.compile(r"\s\s+")
 FEATURES_AT_ONCE = 1 << 20
 
 Step = Callable[[Any], Any]
@@ -69,12 +73,8 @@ class Decode:
 
     def check(self) -> None:
         """Refuse options that nothing can be decoded by."""
-        for option, value, choices in (
-            ("input", self.input, ("content", "file", "filename")),
-            ("decode_error", self.errors, ("strict", "ignore", "replace")),
-        ):
-            if value not in choices:
-                raise OptionError(option=option, value=value, choices=choices)
+        check_choice("input", self.input, ("content", "file", "filename"))
+        check_choice("decode_error", self.errors, ("strict", "ignore", "replace"))
         try:
             codecs.lookup(self.encoding)
         except (LookupError, TypeError) as error:
@@ -154,57 +154,21 @@ def _text_of(token: Any) -> str:
     raise DataError(f"an analyzer should give strings or (text, start, end), not {token!r}")
 
 
-@dataclass(frozen=True)
-class Ngrams:
-    """Runs of so many parts, the short ones first."""
+def make_ngrams(unit: str, orders: tuple[int, int]) -> Step:
+    """The function of scikit-learn that makes n-grams: of tokens (`word`), or of the characters of a text.
 
-    shortest: int
-    longest: int
-
-
-class WordNgrams(Ngrams):
-    """Runs of tokens.
-
-    >>> WordNgrams(1, 2)(["new", "york", "city"])
+    >>> make_ngrams("word", (1, 2))(["new", "york", "city"])
     ['new', 'york', 'city', 'new york', 'york city']
-    """
-
-    def __call__(self, tokens: list[str]) -> list[str]:
-        runs = list(tokens) if self.shortest == 1 else []
-        for n in range(max(self.shortest, 2), min(self.longest, len(tokens)) + 1):
-            runs += [" ".join(tokens[i : i + n]) for i in range(len(tokens) - n + 1)]
-        return runs
-
-
-class CharNgrams(Ngrams):
-    """Runs of characters; spaces in a row are one.
-
-    >>> CharNgrams(2, 3)("a  bc")
-    ['a ', ' b', 'bc', 'a b', ' bc']
-    """
-
-    def __call__(self, text: str) -> list[str]:
-        text = _SPACES.sub(" ", text)
-        runs = []
-        for n in range(self.shortest, min(self.longest, len(text)) + 1):
-            runs += [text[i : i + n] for i in range(len(text) - n + 1)]
-        return runs
-
-
-class CharWbNgrams(Ngrams):
-    """Runs of characters inside words, with a space at both edges of a word; a word that is too short is one run.
-
-    >>> CharWbNgrams(3, 4)("a bc")
+    >>> make_ngrams("char_wb", (3, 4))("a bc")
     [' a ', ' bc', 'bc ', ' bc ']
     """
+    leave = {"preprocessor": _same, "tokenizer": _same, "token_pattern": None}
+    analyze: Step = CountVectorizer(analyzer=unit, ngram_range=orders, **leave).build_analyzer()
+    return analyze
 
-    def __call__(self, text: str) -> list[str]:
-        runs = []
-        for word in text.split():
-            word = f" {word} "
-            for n in range(self.shortest, max(self.shortest, min(self.longest, len(word))) + 1):
-                runs += [word[i : i + n] for i in range(max(len(word) - n, 0) + 1)]
-        return runs
+
+def _same(document: Any) -> Any:
+    return document
 
 
 @dataclass(frozen=True)
@@ -335,20 +299,20 @@ def _check_features(features: Iterable[Any]) -> list[str]:
 
 def by_function(decode: Decode, function: Step, stop: frozenset[str], orders: tuple[int, int]) -> Reading:
     """A function of the user's finds the tokens."""
-    return Reading(decode, Chain((decode, function, LeaveOut(stop), WordNgrams(*orders))), takes_any=True)
+    return Reading(decode, Chain((decode, function, LeaveOut(stop), make_ngrams("word", orders))), takes_any=True)
 
 
 def by_characters(decode: Decode, preprocess: Step, name: str, orders: tuple[int, int]) -> Reading:
     """N-grams of characters."""
-    cut = CharNgrams(*orders) if name == "char" else CharWbNgrams(*orders)
-    return Reading(decode, Chain((decode, preprocess, cut)), takes_any=not isinstance(preprocess, Preprocess))
+    analyze = Chain((decode, preprocess, make_ngrams(name, orders)))
+    return Reading(decode, analyze, takes_any=not isinstance(preprocess, Preprocess))
 
 
 def by_tokens(
     decode: Decode, preprocess: Step, tokenize: Step, stop: frozenset[str], orders: tuple[int, int]
 ) -> Reading:
     """N-grams of the tokens that a pattern, or a function of the user's, finds in a preprocessed text."""
-    rest = LeaveOut(stop), WordNgrams(*orders)
+    rest = LeaveOut(stop), make_ngrams("word", orders)
     pattern: Any = getattr(tokenize, "__self__", None)
     is_pattern = isinstance(pattern, re.Pattern) and tokenize == pattern.findall
     letters = _LETTERS.get(pattern) if is_pattern else None
@@ -369,7 +333,7 @@ def by_spec(decode: Decode, preprocess: Step, spec: AnalyzerSpec, orders: tuple[
         begins = Option("ngram_range"), " of the analyzer 'universal'"
         raise OptionError(begins, value=shortest, expected="from 1 on")
     prepare = None if preprocess == Preprocess(lower=False, strip=None) else Chain((decode, preprocess))
-    steps: tuple[Step, ...] = (Tokens(spec.replace(words=1)), WordNgrams(shortest, longest))
+    steps: tuple[Step, ...] = (Tokens(spec.replace(words=1)), make_ngrams("word", (shortest, longest)))
     if spec.name == "universal":
         steps = (Tokens(spec),)
     # Dictionaries make their n-grams from one word on: of others, the plain functions make them.

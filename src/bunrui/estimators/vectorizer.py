@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,9 @@ from sklearn.utils.validation import check_is_fitted
 from bunrui.analysis import AnalyzerSpec
 from bunrui.analysis.spec import read_stop_words
 from bunrui.engines.matrix import Counted, Features, count_features, hash_features, look_up, sorted_ids
-from bunrui.errors import DataError, Option, OptionError, check_whole, is_whole
+from bunrui.errors import DataError, Option, OptionError, check_choice, check_whole, is_whole
 from bunrui.estimators import tokenize
-from bunrui.estimators.base import canonical, keep_parameters
+from bunrui.estimators.base import canonical
 from bunrui.estimators.tokenize import Decode, Preprocess, Reading
 from bunrui.kernel import normal
 from bunrui.sparse import Sparse
@@ -42,6 +43,7 @@ def _has_names(vectorizer: TextVectorizer) -> bool:
 
 
 # scikit-learn's data frames cannot hold a sparse matrix: no `set_output`, as for CountVectorizer.
+@dataclass(kw_only=True, eq=False, repr=False)
 class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     r"""Turn texts into a sparse matrix of counts, (n_docs, n_features).
 
@@ -130,29 +132,24 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     __metadata_request__partial_fit = {"raw_documents": UNUSED}  # noqa: RUF012
     __metadata_request__transform = {"raw_documents": UNUSED}  # noqa: RUF012
 
-    def __init__(
-        self,
-        *,
-        analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]] = "words",
-        ngram_range: tuple[int, int] = (1, 1),
-        stop_words: str | Path | Iterable[str] | None = None,
-        token_pattern: str | None = None,
-        tokenizer: Callable[[Any], Iterable[str]] | None = None,
-        preprocessor: Callable[[Any], Any] | None = None,
-        strip_accents: str | Callable[[str], str] | None = None,
-        lowercase: bool = True,
-        input: str = "content",
-        encoding: str = "utf-8",
-        decode_error: str = "strict",
-        binary: bool = False,
-        min_df: int | float = 1,
-        max_df: int | float = 1.0,
-        max_features: int | None = None,
-        vocabulary: Mapping[str, int] | Iterable[str] | None = None,
-        dtype: npt.DTypeLike = np.int64,
-        n_features: int | None = None,
-    ) -> None:
-        keep_parameters(self, locals())
+    analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]] = "words"
+    ngram_range: tuple[int, int] = (1, 1)
+    stop_words: str | Path | Iterable[str] | None = None
+    token_pattern: str | None = None
+    tokenizer: Callable[[Any], Iterable[str]] | None = None
+    preprocessor: Callable[[Any], Any] | None = None
+    strip_accents: str | Callable[[str], str] | None = None
+    lowercase: bool = True
+    input: str = "content"
+    encoding: str = "utf-8"
+    decode_error: str = "strict"
+    binary: bool = False
+    min_df: int | float = 1
+    max_df: int | float = 1.0
+    max_features: int | None = None
+    vocabulary: Mapping[str, int] | Iterable[str] | None = None
+    dtype: npt.DTypeLike = np.int64
+    n_features: int | None = None
 
     # Learning the columns
 
@@ -290,8 +287,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         name, orders, stop = self.analyzer, tokenize.orders_of(self.ngram_range), self.get_stop_words() or frozenset()
         if callable(name):
             return tokenize.by_function(decode, name, stop, orders)
-        if isinstance(name, str) and name not in tokenize.NAMES:
-            raise OptionError(option="analyzer", value=name, choices=tokenize.NAMES)
+        if isinstance(name, str):
+            check_choice("analyzer", name, tokenize.NAMES)
         preprocess = self.build_preprocessor()
         if name in tokenize.CHARACTERS:
             return tokenize.by_characters(decode, preprocess, name, orders)

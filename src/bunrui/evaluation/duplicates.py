@@ -39,10 +39,10 @@ import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
 from bunrui.kernel.ngrams import K1, K2, K3
+from bunrui.sparse import Integers
 
 Words = npt.NDArray[np.uint64]
 Signatures = npt.NDArray[np.uint32]
-Integers = npt.NDArray[np.int64]
 
 SIZE = 12
 N_BINS = 64  # a power of two
@@ -96,7 +96,7 @@ def _folded(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def _shingles(folded: Sequence[str]) -> tuple[Words, npt.NDArray[np.int64]]:
+def _shingles(folded: Sequence[str]) -> tuple[Words, Integers]:
     """All shingles, one text after the other, and how many each text has."""
     # Nulls behind each text keep its last shingles apart from the next text, and fill up what is too short.
     text = "".join(one + "\0" * SIZE for one in folded)
@@ -209,7 +209,7 @@ def _near(texts: list[str]) -> Integers:
     """The first row of the group of every text, (n_docs,)."""
     signed = signatures(texts)
     roots = list(range(len(texts)))
-    shingles: dict[int, npt.NDArray[np.uint64]] = {}
+    shingles: dict[int, Words] = {}
     compared = set()
 
     def root(row: int) -> int:
@@ -232,7 +232,7 @@ def _near(texts: list[str]) -> Integers:
     return np.array([root(row) for row in range(len(texts))], np.int64)
 
 
-def _candidates(signed: npt.NDArray[np.uint32]) -> Iterator[Integers]:
+def _candidates(signed: Signatures) -> Iterator[Integers]:
     """Pairs of rows that are equal in a band, band after band, (n_pairs, 2)."""
     bands = signed.reshape(len(signed), N_BANDS, N_BINS // N_BANDS)
     keys = np.zeros((N_BANDS, len(signed)), np.uint64)
@@ -248,7 +248,7 @@ def _candidates(signed: npt.NDArray[np.uint32]) -> Iterator[Integers]:
         yield np.unique(np.sort(pairs, axis=1), axis=0)
 
 
-def _jaccard(one: npt.NDArray[np.uint64], other: npt.NDArray[np.uint64]) -> float:
+def _jaccard(one: Words, other: Words) -> float:
     # Two sorted runs one after the other: a stable sort merges them, ten times as quick as np.intersect1d.
     every = np.sort(np.concatenate([one, other]), kind="stable")
     n_both = int(np.count_nonzero(every[1:] == every[:-1]))

@@ -47,18 +47,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bunrui.errors import DataError, LabelError
 from bunrui.labels import check_types
+from bunrui.sparse import Booleans, Floats, Integers
 
 if TYPE_CHECKING:
     from bunrui.counts import Label
     from bunrui.engines.labelgroups import LabelSets
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
 
 _MOST_IN_MATRIX = 1000  # the matrix of more would have millions of cells, nearly all of them 0
 
@@ -182,6 +178,8 @@ class Metrics:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, in the types of JSON; more than 1,000 labels have `pairs` in place of the matrix."""
+        is_small = len(self.labels) <= _MOST_IN_MATRIX
+        cells = {"matrix": self.confusion.tolist()} if is_small else {"pairs": [list(pair) for pair in self.pairs]}
         return {
             "n": self.n,
             "accuracy": self.accuracy,
@@ -189,13 +187,8 @@ class Metrics:
             "macro": self.macro._asdict(),
             "per_class": [of_class._asdict() for of_class in self.per_class],
             "overall_accuracy": self.overall_accuracy,
-            "confusion": {"labels": list(self.labels)} | self._confusion(),
+            "confusion": {"labels": list(self.labels)} | cells,
         }
-
-    def _confusion(self) -> dict[str, Any]:
-        if len(self.labels) <= _MOST_IN_MATRIX:
-            return {"matrix": self.confusion.tolist()}
-        return {"pairs": [list(pair) for pair in self.pairs]}
 
     @cached_property
     def occurring(self) -> frozenset[Label]:
@@ -338,7 +331,7 @@ def measure(true: Any, predicted: Any, *, labels: Iterable[Label] = ()) -> Metri
     return tally.metrics()
 
 
-def membership(true: Any, classes: Sequence[Label]) -> npt.NDArray[np.bool_]:
+def membership(true: Any, classes: Sequence[Label]) -> Booleans:
     """Which classes each document has, (n_docs, n_classes); a label that is no class is left out.
 
     Parameters

@@ -15,9 +15,10 @@ from bunrui import calibration as chances
 from bunrui.counts import Label
 from bunrui.errors import BunruiError, DataError, LabelError, Option, OptionError
 from bunrui.evaluation import scores as formulas
-from bunrui.evaluation.metrics import Booleans, Floats, Metrics, check_lengths, encoded, measure, membership, single
+from bunrui.evaluation.metrics import Metrics, check_lengths, encoded, measure, membership, single
 from bunrui.evaluation.uncertainty import Interval, OfConfusion, bootstrap
 from bunrui.phrases import some
+from bunrui.sparse import Booleans, Floats, Integers
 
 if TYPE_CHECKING:  # measuring labels needs neither
     from bunrui.classifier import AnyClassifier
@@ -269,7 +270,7 @@ class Evaluation:
         return self._odds.of(column) if column < len(self.classes) else np.zeros(self.n)
 
     @cached_property
-    def _predicted(self) -> npt.NDArray[np.int64]:
+    def _predicted(self) -> Integers:
         """The column of every prediction."""
         order = np.argsort(self.classes)
         return np.asarray(order[np.searchsorted(self.classes, self.predictions, sorter=order)])

@@ -45,7 +45,7 @@ import numpy as np
 
 from bunrui.calibration import right_share
 from bunrui.errors import OptionError
-from bunrui.evaluation.metrics import Booleans, Floats, Integers
+from bunrui.sparse import Booleans, Floats, Integers
 
 
 def brier_score(own: Booleans, probabilities: Floats) -> float:

@@ -25,13 +25,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bunrui.errors import DataError, OptionError, check_choice, check_whole
-from bunrui.evaluation.metrics import Floats, Integers, Metrics
+from bunrui.evaluation.metrics import Metrics
+from bunrui.sparse import Floats, Integers
 
 OfConfusion = Callable[[Integers], float]
 
@@ -109,15 +111,13 @@ def bootstrap(
     if metric in ("accuracy", "micro_f1") and metrics.accuracy in (0, 1):
         return _wilson(metrics.n, level, is_right=metrics.accuracy == 1)
     rows, columns, doc_counts = metrics.cells
+    of_drawn = _VECTORISED[metric] if isinstance(metric, str) else partial(_one_by_one, metric, len(metrics.labels))
     rng = np.random.default_rng(seed)
     values = []
     step = max(1, _ROOM // max(len(doc_counts), len(metrics.labels)))
     for start in range(0, n_resamples, step):
         drawn = rng.multinomial(metrics.n, doc_counts / metrics.n, size=min(step, n_resamples - start))
-        if isinstance(metric, str):
-            values.append(_VECTORISED[metric](rows, columns, drawn))
-        else:
-            values.append(_one_by_one(metric, len(metrics.labels), rows, columns, drawn))
+        values.append(of_drawn(rows, columns, drawn))
     low, high = np.quantile(np.concatenate(values), [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(low), float(high), level)
 

@@ -27,7 +27,7 @@ Where documents have several labels, each label and its rest are two classes: a 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ import numpy.typing as npt
 
 from bunrui.counts import Counts
 from bunrui.kernel.arithmetic import expm1, log
+from bunrui.labels import Label
 from bunrui.models.complement import complement
 from bunrui.models.scorer import MLE_LAMBDA, Docs, Scorer, Smoothing, given_share, positive, prior_shares
 from bunrui.models.view import CountView, FeatureCounts
@@ -137,6 +138,11 @@ def log_label_prior(counts: Counts | Docs, prior: Any) -> Floats:
     pairs = [np.array([counts.n_docs - docs, docs]) for docs in distinct.tolist()]
     logs = [math.log(prior_shares(pair, [0, 1], prior)[1]) if pair[1] else 0.0 for pair in pairs]
     return np.array(logs)[places]
+
+
+def labels_above(classes: Sequence[Label], odds: Floats, thresholds: Floats) -> list[set[Label]]:
+    """The labels of every row whose log-odds are above their thresholds."""
+    return [{classes[k] for k in np.flatnonzero(row).tolist()} for row in odds > thresholds]
 
 
 def best_cut(scores: Floats, has: npt.NDArray[np.bool_], weights: Floats) -> float:

@@ -147,7 +147,7 @@ class Audit:
 
     def text(self, row: int) -> Any:
         """A document."""
-        return self.texts[row] if isinstance(self.texts, list) else self.texts[row].as_py()
+        return inputs.pick(self.texts, [row])[0]
 
     def explain(self, suspect: Suspect) -> Explanation:
         """Explain the suggested label against the given one, by a model that has unlearned the document.

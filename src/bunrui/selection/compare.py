@@ -203,8 +203,13 @@ def compare(
     ways = {"folds": folds is not None, "loo": loo, "test": test is not None}
     if sum(ways.values()) > 1:
         raise OptionError(f"documents are predicted in one way: give one of {', '.join(ways)}, not several")
-    basis = _basis(texts, labels, test, folds, loo=loo)
-    documents = basis.documents
+    documents = Documents(texts, labels)
+    basis: LeaveOneOut | Folds
+    if test is not None:
+        basis = _on_test(documents, Labelled(*test))
+        documents = basis.documents
+    else:
+        basis = LeaveOneOut(documents) if loo else by_folds(documents, folds)
     given = inputs.is_given(documents.texts)
     if given and (baselines or analyzers):
         what = "analyzers" if analyzers else "baselines"
@@ -239,17 +244,6 @@ def check_models(models: Iterable[str] | None, *, loo: bool, baselines: bool) ->
             choices = (*every, AUTO)
             raise OptionError(f"there is no model {name!r} to compare", option="models", value=name, choices=choices)
     return chosen
-
-
-def _basis(
-    texts: Any, labels: Any, test: tuple[Any, Any] | None, folds: int | Sequence[tuple[Any, Any]] | None, *, loo: bool
-) -> LeaveOneOut | Folds:
-    documents = Documents(texts, labels)
-    if test is not None:
-        return _on_test(documents, Labelled(*test))
-    if loo:
-        return LeaveOneOut(documents)
-    return by_folds(documents, folds)
 
 
 def _on_test(documents: Documents, test: Labelled) -> Folds:

@@ -21,7 +21,7 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from types import SimpleNamespace, TracebackType
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -261,7 +261,7 @@ class Selection:
 
     def _best(self) -> Iterator[Rows]:
         noise = None if self._choice.sample is None else Gumbel(self._choice.seed)
-        with Best(self._choice.n_rows(self.ratio.n_raw), self._folder) as best:
+        with closing(Best(self._choice.n_rows(self.ratio.n_raw), self._folder)) as best:
             for rows, ratios in self._scored():
                 keys = ratios if noise is None else ratios + noise.draw(len(ratios))
                 wanted = best.wanted(keys)
@@ -314,7 +314,7 @@ class Best:
 
     Examples
     --------
-    >>> with Best(2) as best:
+    >>> with closing(Best(2)) as best:
     ...     best.add(np.array([3.0, 1.0]), pa.table({"x": ["a", "b"]}))
     ...     best.add(np.array([2.0, 9.0, -np.inf]), pa.table({"x": ["c", "d", "e"]}))
     ...     pa.concat_tables(best.rows())["x"].to_pylist()
@@ -368,12 +368,6 @@ class Best:
     def close(self) -> None:
         """Delete the file."""
         self._file.close()
-
-    def __enter__(self) -> Best:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
 
 
 class _Spilled:

@@ -219,6 +219,7 @@ class Queue:
 
     def __init__(self, classifier: AnyClassifier, texts: Any, answers: Mapping[str, Any]) -> None:
         self.classifier = classifier
+        self._stored = _stored(classifier)
         self._texts = inputs.strings(texts)
         self._digests = document_digests(self._texts)
         keys = self._digests.view(">u8").reshape(-1, 2)
@@ -339,17 +340,13 @@ class Queue:
     def _candidates(self, n: int) -> list[int]:
         """A few documents at random."""
         rows: list[int] = []
-        while len(rows) < n and len(self._left) > len(rows):
-            place = self._draw.randrange(len(self._left) - len(rows))
-            row = self._left[place]
-            # Those that are drawn stand at the end, those with an answer are let go.
-            last = len(self._left) - len(rows) - 1
-            self._left[place] = self._left[last]
+        while len(rows) < n and self._left:
+            place = self._draw.randrange(len(self._left))
+            self._left[place], self._left[-1] = self._left[-1], self._left[place]
+            row = self._left.pop()
             if self._is_free(row) and row not in rows:
-                self._left[last] = row
                 rows.append(row)
-            else:
-                del self._left[last]
+        self._left += rows[::-1]  # those with an answer are let go
         return rows
 
     def _next_random(self) -> list[int]:
@@ -403,8 +400,7 @@ class Queue:
         return Question(row, self._digests[row].tobytes().hex(), text, is_random, guess, probability)
 
     def _text(self, row: int) -> str:
-        text: Any = self._texts[row]
-        return text if isinstance(text, str) else str(text.as_py())
+        return inputs.pick(self._texts, [row])[0]
 
     # Answering
 
@@ -419,11 +415,10 @@ class Queue:
             if row in self.answers:
                 return False
             try:
-                stored = _stored(self.classifier)
-                if stored is None:
+                if self._stored is None:
                     self.classifier.learn([question.text], [label])
                 else:  # another process may learn it at this moment
-                    stored.learn([question.text], [label], unique=True)
+                    self._stored.learn([question.text], [label], unique=True)
             except DuplicateError:
                 self.catch_up()
                 return False
@@ -502,12 +497,11 @@ class Queue:
     @property
     def is_current(self) -> bool:
         """Whether the answers are those that the classifier in memory has learned, or just learns."""
-        stored = _stored(self.classifier)
-        return stored is None or self._is_changing or stored.state == self._seen
+        return self._stored is None or self._is_changing or self._stored.state == self._seen
 
     def catch_up(self) -> None:
         """Take in what was learned and unlearned elsewhere; nothing to do for a classifier in memory."""
-        stored = _stored(self.classifier)
+        stored = self._stored
         if stored is None:
             return
         with self._lock:
@@ -528,9 +522,9 @@ class Queue:
 
     def _follow(self) -> None:
         """There is nothing to take in after a change of one's own, unless others came before it."""
-        stored = _stored(self.classifier)
-        if stored is not None and self._seen is not None and stored.state == (self._seen[0], self._seen[1] + 1):
-            self._seen = stored.state
+        seen = self._seen and (self._seen[0], self._seen[1] + 1)
+        if self._stored is not None and seen is not None and self._stored.state == seen:
+            self._seen = seen
 
     # How good it is
 

@@ -57,16 +57,13 @@ class Settings:
     @property
     def lam(self) -> float | None:
         """λ; None for a trained model whose own default it has."""
-        if self.is_trained:
-            return self.alpha
-        return smoothing_of(self.smoothing, self.alpha, self._default_lam).value
+        return self.alpha if self.is_trained else smoothing_of(self.smoothing, self.alpha, self._default_lam).value
 
     @property
     def strength(self) -> float:
         """λ as a multiple of the default: how much is smoothed."""
-        if self.is_trained:
-            return 1.0 if self.alpha is None else self.alpha / _HEAD_ALPHA
-        return smoothing_of(self.smoothing, self.alpha, self._default_lam).value / self._default_lam
+        usual = _HEAD_ALPHA if self.is_trained else self._default_lam
+        return 1.0 if self.lam is None else self.lam / usual
 
     @property
     def _default_lam(self) -> float:
@@ -112,11 +109,9 @@ class Settings:
         elif self.lam is not None:
             parts.append(f"alpha {self.lam:g}")
         parts.append(analyzer_name(self.analyzer))
-        rest = self.changed()
-        for name in ("analyzer", "model", "smoothing", "alpha"):
-            rest.pop(name, None)
-        parts += [name if value is True else f"{name} {value}" for name, value in rest.items()]
-        return ", ".join(parts)
+        told = ("analyzer", "model", "smoothing", "alpha")
+        rest = ((name, value) for name, value in self.changed().items() if name not in told)
+        return ", ".join([*parts, *(name if value is True else f"{name} {value}" for name, value in rest)])
 
 
 def analyzer_fields(spec: AnalyzerSpec) -> dict[str, Any]:
@@ -139,11 +134,10 @@ def analyzer_name(spec: AnalyzerSpec) -> str:
     """
     fields = analyzer_fields(spec)
     name = fields.pop("name")
+    parts = [name]
     if name != "universal":
         words = fields.pop("words", 1)
         parts = [f"{name} 1–{words}" if words > 1 else f"{name} 1" if name == "words" else name]
-    else:
-        parts = [name]
     for field, value in fields.items():
         if field == "words":
             parts.append("words 1" if value == 1 else f"words 1–{value}")

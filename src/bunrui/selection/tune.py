@@ -40,6 +40,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -50,7 +51,7 @@ from bunrui.analysis import texts as inputs
 from bunrui.calibration import log_right
 from bunrui.choice import f1_parts
 from bunrui.classifier import TextClassifier
-from bunrui.errors import OptionError
+from bunrui.errors import OptionError, check_choice
 from bunrui.models import MODELS
 from bunrui.models.linear import probabilities
 from bunrui.selection.measurement import Documents, Folds, LeaveOneOut, OutOfTimeError, by_folds
@@ -82,6 +83,10 @@ _REST: tuple[dict[str, Any], ...] = (
     {"smoothing": "map", "alpha": None},
     {"smoothing": "mle", "alpha": None},
 )
+
+# Settings are different in kind where these differ.
+_analyzer, _analyzer_and_model = attrgetter("analyzer"), attrgetter("analyzer", "model")
+_merit = attrgetter("merit.value")  # of a trial
 
 _VARIANTS: tuple[dict[str, Any], ...] = (
     {"model": "binary", "class_norm": True},
@@ -135,7 +140,7 @@ class Tuning:
     @property
     def value(self) -> float:
         """The metric of what was chosen."""
-        return self.value_of(self.choice.chosen)
+        return self.choice.chosen.value
 
     @property
     def n_tried(self) -> int:
@@ -151,7 +156,7 @@ class Tuning:
         choice, usual = self.choice, self.usual
         beside = ""
         if usual is not None and usual is not choice.chosen:
-            beside = f" (the defaults have {self.value_of(usual):.4f})"
+            beside = f" (the defaults have {usual.value:.4f})"
         tried = "1 setting was" if self.n_tried == 1 else f"{self.n_tried} settings were"
         sentences = [
             f"Chosen: {self.settings.describe()}.",
@@ -161,7 +166,7 @@ class Tuning:
         ]
         if choice.chosen is not choice.best:
             sentences.append(
-                f"The best was {choice.best.settings.describe()} with {self.value_of(choice.best):.4f}: "
+                f"The best was {choice.best.settings.describe()} with {choice.best.value:.4f}: "
                 f"{len(choice.equal)} are within one standard error of it (here {choice.error:.4f}), and this is the "
                 f"simplest of these. {_SIMPLER}"
             )
@@ -189,7 +194,7 @@ class Tuning:
             "trials": [
                 {
                     "settings": trial.settings.changed(),
-                    "value": self.value_of(trial),
+                    "value": trial.value,
                     "predicted": trial.how,
                     "features": trial.n_features,
                     "seconds": trial.seconds,
@@ -201,10 +206,6 @@ class Tuning:
     @property
     def _name(self) -> str:
         return self.metric.replace("_", " ")
-
-    def value_of(self, trial: Trial) -> float:
-        """The metric of a trial, as it is usually written."""
-        return usual_value(self.metric, trial.merit.value)
 
 
 def tune(
@@ -247,8 +248,7 @@ def tune(
     >>> found.classifier().learn(texts, labels).predict(["cheap money"]).tolist()
     ['spam']
     """
-    if metric not in METRICS:
-        raise OptionError(option="metric", value=metric, choices=METRICS)
+    check_choice("metric", metric, METRICS)
     if budget is not None and not budget > 0:
         raise OptionError(option="budget", value=budget, expected="seconds, more than 0")
     started = time.perf_counter()
@@ -318,7 +318,7 @@ def _try_counting(search: Search, automatic: Settings, scripts: Scripts | None) 
         search.run(automatic.replace(analyzer=spec))
     pairs = [s for s in search.top(len(search.trials), _analyzer_and_model) if s.analyzer in kept]
     for start in sorted(pairs[:3], key=lambda settings: kept.index(settings.analyzer)):
-        _climb(search, start, _NORMED_ALPHAS if start.class_norm else _ALPHAS)
+        _climb(search, start)
     for change in _REST:
         best = search.top(1)[0]
         # Without a word, classes of one size change as a whole: a model would be fitted for each document.
@@ -337,7 +337,7 @@ def _try_variants(search: Search, best: Settings) -> None:
     ]
     top = max(found, key=_merit)
     if not _leads(here, top):
-        _climb(search, top.settings, _NORMED_ALPHAS if top.settings.class_norm else _ALPHAS)
+        _climb(search, top.settings)
         if not of_two:
             with suppress(OptionError):  # it has a weight for every class and word, which may be too many
                 search.run(Settings(analyzer=best.analyzer, model="binary", class_norm=True, against_rest=True))
@@ -357,15 +357,6 @@ def _try_heads(search: Search, usual: Settings, best: Settings) -> None:
         top = max(top, other, key=_merit)
     for alpha in _HEAD_ALPHAS:
         search.run(top.settings.replace(alpha=alpha))
-
-
-def _analyzer_and_model(settings: Settings) -> tuple[AnalyzerSpec, str]:
-    """Settings are different in kind where these differ."""
-    return settings.analyzer, settings.model
-
-
-def _analyzer(settings: Settings) -> AnalyzerSpec:
-    return settings.analyzer
 
 
 def _orders(search: Search, base: AnalyzerSpec, scripts: Scripts) -> None:
@@ -394,13 +385,9 @@ def _best_order(search: Search, spec: AnalyzerSpec, script: str) -> AnalyzerSpec
     return best.settings.analyzer
 
 
-def _merit(trial: Trial) -> float:
-    return trial.merit.value
-
-
 def _leads(one: Trial, other: Trial) -> bool:
     """Whether one is better than the other by more than a standard error."""
-    return one.merit.value - other.merit.value > standard_error(one.merit, other.merit)
+    return bool(_merit(one) - _merit(other) > standard_error(one.merit, other.merit))
 
 
 def _order(spec: AnalyzerSpec, script: str) -> int:
@@ -416,9 +403,9 @@ def _with_order(spec: AnalyzerSpec, script: str, longest: int) -> AnalyzerSpec:
     return spec.replace(**{script: (shortest, longest)})
 
 
-def _climb(search: Search, start: Settings, alphas: tuple[float, ...]) -> None:
+def _climb(search: Search, start: Settings) -> None:
     """λ up, then down, from where it is, as long as that helps."""
-    lam = start.lam
+    alphas, lam = _NORMED_ALPHAS if start.class_norm else _ALPHAS, start.lam
     assert lam is not None
     above, below = [a for a in alphas if a > 1.01 * lam], [a for a in alphas if a < 0.99 * lam]
     for steps in (above, below[::-1]):
@@ -494,11 +481,6 @@ def standard_error(one: Merit, other: Merit) -> float:
     return float(difference.std(ddof=1) / np.sqrt(len(difference))) if len(difference) > 1 else 0.0
 
 
-def usual_value(metric: Metric, merit: float) -> float:
-    """The metric as it is usually written: log loss is smaller for the better."""
-    return -merit if metric == "log_loss" else merit
-
-
 class Trial(NamedTuple):
     """Settings, and their merit.
 
@@ -517,6 +499,11 @@ class Trial(NamedTuple):
     how: str
     n_features: int
     seconds: float
+
+    @property
+    def value(self) -> float:
+        """The metric as it is usually written: log loss, the only one whose merit is below 0, has its sign back."""
+        return abs(self.merit.value)
 
     @property
     def simplicity(self) -> tuple[Any, ...]:
@@ -547,7 +534,7 @@ class Choice(NamedTuple):
 
 def choose(trials: list[Trial]) -> Choice:
     """The simplest of those that are within one standard error of the best."""
-    ranked = sorted(trials, key=lambda trial: -trial.merit.value)
+    ranked = sorted(trials, key=_merit, reverse=True)
     best = ranked[0].merit
     equal = [trial for trial in ranked if best.value - trial.merit.value <= _ONE * standard_error(best, trial.merit)]
     chosen = min(equal, key=lambda trial: trial.simplicity)
@@ -579,8 +566,8 @@ class Search:
         self,
         basis: LeaveOneOut | Folds,
         metric: Metric,
-        is_late: Callable[[], bool] = lambda: False,
-        watch: Callable[[Search, Settings], None] = lambda search, settings: None,
+        is_late: Callable[[], bool],
+        watch: Callable[[Search, Settings], None],
     ) -> None:
         self.basis = basis
         self.metric = metric
@@ -626,9 +613,5 @@ class Search:
 
     def top(self, n: int, key: Callable[[Settings], Any] = lambda settings: settings) -> list[Settings]:
         """The best `n`, of those with an equal key the best one."""
-        ranked = sorted(self.trials, key=lambda trial: -trial.merit.value)
+        ranked = sorted(self.trials, key=_merit, reverse=True)
         return first_of([trial.settings for trial in ranked], n, key)
-
-    def value_of(self, trial: Trial) -> float:
-        """The metric as it is usually written."""
-        return usual_value(self.metric, trial.merit.value)

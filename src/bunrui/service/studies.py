@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from bunrui import store
 from bunrui.analysis import AnalyzerSpec
-from bunrui.classifier import AnyClassifier, TextClassifier, labels_above, thresholds_of
+from bunrui.classifier import AnyClassifier, TextClassifier, thresholds_of
 from bunrui.evaluation import Corpus, Evaluation, leave_one_out, measure_labels
 from bunrui.evaluation import result as evaluated
 from bunrui.evaluation.loo import cut_odds, kept_documents, own_documents
 from bunrui.labels import as_list, plain
 from bunrui.models import MODELS
+from bunrui.models.rest import labels_above
 from bunrui.phrases import excerpt, readable
 from bunrui.service.jobs import Job
 from bunrui.store.lifecycle import Document

@@ -70,7 +70,7 @@ class ComparisonTable(NamedTuple):
 def trial_table(search: Search, most: int) -> Table:
     """The best settings so far."""
     best = sorted(search.trials, key=lambda trial: -trial.merit.value)[:most]
-    return _trials(best, search.metric, [search.value_of(trial) for trial in best])
+    return _trials(best, search.metric)
 
 
 # --- HTML
@@ -118,7 +118,7 @@ def tuning_html(tuning: Tuning) -> str:
         listed.append(tuning.choice.chosen)
     caption = f"The best of {tuning.n_tried} settings" if len(best) > len(listed) else f"{tuning.n_tried} settings"
     chosen = next(k for k, trial in enumerate(listed) if trial is tuning.choice.chosen)
-    table = _trials(listed, tuning.metric, [tuning.value_of(trial) for trial in listed], caption, {chosen: "bold"})
+    table = _trials(listed, tuning.metric, caption, {chosen: "bold"})
     return fragment(element("p", tuning.reason()), table.to_html())
 
 
@@ -160,16 +160,10 @@ def _cells(row: Row) -> dict[str, tuple[str, str | float]]:
     }
 
 
-def _trials(
-    trials: Sequence[Trial],
-    metric: str,
-    values: Sequence[float],
-    caption: str = "",
-    styles: dict[int, str] | None = None,
-) -> Table:
+def _trials(trials: Sequence[Trial], metric: str, caption: str = "", styles: dict[int, str] | None = None) -> Table:
     rows = [
-        [trial.settings.describe(), f"{value:.4f}", short(trial.n_features), f"{trial.seconds:.1f}"]
-        for trial, value in zip(trials, values, strict=True)
+        [trial.settings.describe(), f"{trial.value:.4f}", short(trial.n_features), f"{trial.seconds:.1f}"]
+        for trial in trials
     ]
     columns = [*words("settings"), *numbers(metric.replace("_", " "), "features", "seconds")]
     return Table(columns, rows, caption=caption, styles=styles or {})
