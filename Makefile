@@ -11,8 +11,10 @@ WHEEL_VENV := .venv-wheel
 RUN := $(VENV)/bin/python
 
 # A worker gets a whole file, so that the file's service, cluster or browser is started once; tests/conftest.py puts the
-# long files first, so that all workers end together.  There is one more than cores: tests wait for processes.
-ON_ALL_CORES = -n $$($(RUN) -c 'import os; print(1 + (os.cpu_count() or 1))') --dist loadfile --no-loadscope-reorder
+# long files first, so that all workers end together.  There is one more than cores: tests wait for processes.  A worker
+# that crashes or hangs is replaced, and the new one begins with the same test: once is enough.
+ON_ALL_CORES = -n $$($(RUN) -c 'import os; print(1 + (os.cpu_count() or 1))') --dist loadfile --no-loadscope-reorder \
+	--max-worker-restart 1
 
 TEST_EXTRAS := '.[sklearn,ja,zh,ko,serve,ray,pipelines,dev]'
 BENCH_EXTRAS := '.[sklearn,ja,zh,ko]'

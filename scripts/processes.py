@@ -167,14 +167,15 @@ def run(
     kinds = ["writer", *["reader"] * readers]
     done = [context.Value("q") for _ in kinds]
     processes = [
-        context.Process(target=_process, args=(kind, path, stop, seed + k, wait, done[k], results))
+        context.Process(target=_process, args=(kind, path, stop, seed + k, wait, done[k], results), daemon=True)
         for k, kind in enumerate(kinds)
     ]
     for process in processes:
         process.start()
     stop.wait(seconds)
-    while any(n.value < least for n in done) and not stop.wait(0.1):
-        pass
+    while any(n.value < least for n in done) and all(process.is_alive() for process in processes):
+        if stop.wait(0.1):
+            break
     stop.set()
     figures: dict[str, Any] = {"seconds": seconds, "readers": readers, "failures": []}
     for _ in processes:

@@ -19,6 +19,7 @@ from bunrui.choice import CANDIDATES, PLAIN, Candidate, Choice, choose, is_due
 from bunrui.errors import DataError, NotLearnedError, OptionError, UnlearnError
 from bunrui.sample import Drawn, LowestDigests
 from tests.support.examples import examples
+from tests.support.waiting import PATIENCE
 
 words = st.integers(0, 9).map("w{}".format)
 texts_of = st.lists(words, min_size=1, max_size=6).map(" ".join)
@@ -274,7 +275,7 @@ def test_a_question_is_answered_by_one_choice(monkeypatch: pytest.MonkeyPatch) -
     started: list[threading.Thread] = []
 
     def choose_meanwhile() -> None:
-        started.append(threading.Thread(target=clf.take_on, args=(chosen, calibration)))
+        started.append(threading.Thread(target=clf.take_on, args=(chosen, calibration), daemon=True))
         started[-1].start()
         started[-1].join(0.2)  # it waits if it must not come in between
 
@@ -284,7 +285,7 @@ def test_a_question_is_answered_by_one_choice(monkeypatch: pytest.MonkeyPatch) -
     np.testing.assert_array_equal(clf.predict_proba(iter(texts[:5])), plain)
     monkeypatch.undo()
     for thread in started:
-        thread.join()
+        thread.join(PATIENCE)
     assert clf.choice is chosen
     expected = TextClassifier().learn(texts, labels)
     np.testing.assert_array_equal(clf.scores(texts[:5]), expected.scores(texts[:5]))

@@ -736,7 +736,7 @@ def test_reading_while_another_learns_and_unlearns() -> None:
 
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
-    workers = [threading.Thread(target=read, args=(k,)) for k in range(8)]
+    workers = [threading.Thread(target=read, args=(k,), daemon=True) for k in range(8)]
     try:
         for worker in workers:
             worker.start()
@@ -746,7 +746,7 @@ def test_reading_while_another_learns_and_unlearns() -> None:
     finally:
         stop.set()
         for worker in workers:
-            worker.join()
+            worker.join(PATIENCE)
         sys.setswitchinterval(interval)
     assert wrong == []
     assert len(asked) == 8
@@ -756,11 +756,11 @@ def test_reading_while_another_learns_and_unlearns() -> None:
 def test_learning_from_many_threads() -> None:
     clf = TextClassifier()
     parts = [([f"w{k} w{n}" for k in range(20)], [f"c{(k + n) % 5}" for k in range(20)]) for n in range(16)]
-    workers = [threading.Thread(target=clf.learn, args=part) for part in parts]
+    workers = [threading.Thread(target=clf.learn, args=part, daemon=True) for part in parts]
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join()
+        worker.join(PATIENCE)
     expected = TextClassifier()
     for texts, labels in parts:
         expected.learn(texts, labels)
@@ -934,7 +934,7 @@ def test_nothing_learned_is_no_attribute() -> None:
         for found in (error(), pickle.loads(pickle.dumps(error()))):
             assert type(found).__name__ == "NotLearnedError" and str(found).startswith("nothing has been learned yet")
         """
-    subprocess.run([sys.executable, "-c", script], check=True)
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=PATIENCE)
 
 
 @pytest.mark.usefixtures("quiet")
@@ -1013,12 +1013,12 @@ def test_nobody_who_learns_waits_for_a_text_to_be_folded_or_read(ask: str) -> No
         texts = hard if ask == "explain" else ["pills", hard, hard]
         found.append(getattr(clf, ask)(texts))
 
-    thread = threading.Thread(target=work)
+    thread = threading.Thread(target=work, daemon=True)
     thread.start()
     assert has_come.wait(PATIENCE)
     clf.learn(["new new"], ["other"])
     may_go_on.set()
-    thread.join()
+    thread.join(PATIENCE)
     assert went_on == [True]
     if ask == "explain":
         assert found[0] == clf.explain(hard)

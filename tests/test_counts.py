@@ -538,6 +538,22 @@ def test_a_mapping_counts_as_its_words() -> None:
     assert counts.totals()["w7"] == (4, 2)
 
 
+def test_tables_do_not_depend_on_who_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither on the order in which labels came nor on the number of threads, which gives features their ids."""
+    texts = [f"both {word} w{k}" for k in range(60) for word in ("one", "two")]
+    labels = [label for k in range(60) for label in ("y", f"x{k % 3}")]
+    monkeypatch.setattr(slices, "_WORTH_A_THREAD", 1)
+    found = []
+    for n, step in (("1", 1), ("4", 1), ("1", -1)):
+        monkeypatch.setenv("BUNRUI_THREADS", n)
+        slices._pool.cache_clear()
+        clf = TextClassifier(analyzer="words")
+        for part in (slice(0, 1), slice(1, None)):
+            clf.learn(texts[::step][part], labels[::step][part])
+        found.append([tuple(row.values()) for table in clf.counts.tables(8) for row in table.to_pylist()])
+    assert found[0] == found[1] == found[2] == sorted(found[0]) and len(found[0]) > 100
+
+
 def test_many_empty_tokens() -> None:
     counts = classifier([([""] * 20_000 + ["a"], "x")]).counts
     assert counts.totals() == {"": (20_000, 1), "a": (1, 1)}

@@ -16,6 +16,7 @@ import bunrui
 import bunrui.fasttext as fasttext
 from bunrui import TextClassifier
 from tests.support.real_fasttext import train_real
+from tests.support.waiting import PATIENCE
 
 LINES = [
     *(f"__label__spam cheap pills now {k}" for k in range(6)),
@@ -200,7 +201,8 @@ def test_a_script_runs_with_one_changed_import(file: Path, tmp_path: Path) -> No
         "model.save_model('mail.bin')\n"
         "print(fasttext.load_model('mail.bin').predict('free pills'))\n"
     )
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    command = [sys.executable, "-W", "ignore", "-c", script]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     assert done.stderr == "" and done.stdout.splitlines()[:3] == ["N\t10", "P@1\t1.000", "R@1\t1.000"]
     assert done.stdout.splitlines()[3].startswith("(('__label__spam',), array([0.")
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import bunrui
 from bunrui import BernoulliNB, BinaryNB, MixedNB, MultilabelNB, MultinomialNB, TextClassifier
 from bunrui.errors import LabelError, OptionError
+from tests.support.waiting import PATIENCE
 
 TEXTS = ["rice and tea", "tea tea", "rice wheat", "crude oil", "oil and rice", "gold"]
 LABELS = [["grain", "drink"], ["drink"], ["grain"], ["oil"], ["oil", "grain"], ["metal"]]
@@ -143,9 +144,9 @@ def test_labels_that_come_while_somebody_asks() -> None:
         except BaseException as error:
             errors.append(error)
 
-    asker = threading.Thread(target=ask)
+    asker = threading.Thread(target=ask, daemon=True)
     asker.start()
     for k in range(60):
         clf.learn([f"word{k}"], [f"label{k}"])
-    asker.join()
-    assert not errors
+    asker.join(PATIENCE)
+    assert not errors and not asker.is_alive()

@@ -24,6 +24,7 @@ from bunrui.kernel.workspace import ITEMS
 from bunrui.models import MODELS, linear
 from tests.support.examples import examples
 from tests.support.kernels import kernels
+from tests.support.waiting import PATIENCE
 
 every = pytest.mark.parametrize("model", MODELS)
 
@@ -385,7 +386,8 @@ print(peak() - before)
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the peak of memory from /proc")
 def test_nothing_is_classes_times_features(tmp_path: Any) -> None:
-    done = subprocess.run([sys.executable, "-c", SCRIPT, str(tmp_path)], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 250, "megabytes"
 

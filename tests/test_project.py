@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.waiting import PATIENCE
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 PACKAGE = REPOSITORY / "src" / "bunrui"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
@@ -70,6 +72,7 @@ def loaded_by(code: str) -> set[str]:
         text=True,
         check=True,
         env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+        timeout=PATIENCE,
     )
     return set(done.stdout.split())
 

@@ -276,15 +276,19 @@ class Counts:
                 yield texts[f], label, terms, docs
 
     def tables(self, size: int = 1 << 16) -> Iterator[Any]:
-        """All cells as Arrow tables of `size` features, sorted by text: feature, label, term_count, doc_freq.
+        """All cells as Arrow tables of `size` features, sorted by text and label: feature, label, term_count, doc_freq.
 
         >>> from bunrui import TextClassifier
         >>> next(TextClassifier("binary", analyzer="words").learn(["a b b"], ["x"]).counts.tables()).to_pydict()
         {'feature': ['a', 'b'], 'label': ['x', 'x'], 'term_count': [1, 2], 'doc_freq': [1, 1]}
         """
         live = sort_by_text(self.vocabulary, self.live_ids())
+        order = sorted(range(len(self.labels)), key=self.labels.__getitem__)
+        ranks = np.empty(len(order), np.int64)
+        ranks[order] = np.arange(len(order))
+        labels = [self.labels[c] for c in order]
         for start in range(0, max(len(live), 1), size):
-            yield self.take(live[start : start + size]).table(self.labels)
+            yield self.take(live[start : start + size]).mapped(ranks).table(labels)
 
     def take(self, ids: Integers) -> Cells:
         """Some features with their cells, in this order, to be read before the counts change."""

@@ -5,17 +5,16 @@ from __future__ import annotations
 import io
 import os
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from bunrui.cli import main
+from tests.support.processes import heeding_ctrl_c
 from tests.support.waiting import PATIENCE
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
@@ -68,11 +67,10 @@ def start(tmp_path: Path) -> Callable[..., subprocess.Popen[bytes]]:
     def call(*arguments: str, python: Sequence[str] = ("-m", "bunrui"), **settings: object) -> subprocess.Popen[bytes]:
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | settings
         environment = os.environ | {"PYTHONPATH": str(SOURCE), "COLUMNS": "100", "TERM": "dumb"}
-        # Whoever runs the tests in the background ignores Ctrl-C, and children would inherit that.
-        pipes.setdefault("preexec_fn", partial(signal.signal, signal.SIGINT, signal.SIG_DFL))
-        return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
-            [sys.executable, *python, *arguments], cwd=tmp_path, env=environment, **pipes
-        )
+        with heeding_ctrl_c():
+            return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
+                [sys.executable, *python, *arguments], cwd=tmp_path, env=environment, **pipes
+            )
 
     return call
 

@@ -246,7 +246,7 @@ def test_the_table_grows_on_a_terminal_and_goes(start, news: Path) -> None:
         except OSError:  # the other end was closed
             pass
 
-    reader = threading.Thread(target=read)
+    reader = threading.Thread(target=read, daemon=True)
     reader.start()
     out, _ = process.communicate(timeout=PATIENCE)
     reader.join(PATIENCE)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.waiting import PATIENCE
+
 DOCUMENTS = {"a": "cheap pills,spam\nlunch at noon,ham\n", "b": "料金が無料,spam\n", "c": "noon?,ham\n"}
 
 
@@ -97,7 +99,7 @@ def test_what_was_killed_is_made_again(run, start, tmp_path: Path) -> None:
     process = start("count", "-", "-o", "large.bunrui", "--shard-id", "large")
     process.stdin.write(rows.encode())  # returns when nearly all was read; the end never comes
     process.send_signal(signal.SIGKILL)
-    process.communicate()
+    process.communicate(timeout=PATIENCE)
     assert process.returncode == -signal.SIGKILL and not (tmp_path / "large.bunrui").exists()
     (tmp_path / "large.csv").write_text(rows)
     assert run("count", "large.csv", "-o", "large.bunrui").err == (

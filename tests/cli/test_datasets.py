@@ -17,6 +17,7 @@ import pytest
 from bunrui.cli.console import Bar
 from bunrui.cli.datasets import _Transfer
 from bunrui.datasets import CORPORA
+from tests.support.waiting import PATIENCE
 
 SMS = "ham\tOk lar...\nspam\tFree entry in 2 a wkly comp\nham\tü there?\n"
 TERMS = """sms: SMS Spam Collection 1 (Almeida et al. 2011)
@@ -68,11 +69,11 @@ def published(
         sha256 = hashlib.sha256(buffer.getvalue()).hexdigest()
         ours = dataclasses.replace(CORPORA["sms"], files=(dataclasses.replace(file, url=url, sha256=sha256),))
         monkeypatch.setitem(CORPORA, "sms", ours)
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
         yield handler
         server.shutdown()
-        thread.join()
+        thread.join(PATIENCE)
 
 
 # --- list

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.commands import small_files
+
 TEST = "text,label\npills,spam\nnoon,ham\nteam,ham\nlunch,spam\n"
 
 
@@ -494,11 +496,8 @@ def test_text_out_of_html_has_another_name_here(run, tmp_path: Path) -> None:
 
 
 def test_a_limit_of_size_leaves_the_page_that_was_there(shell, letters: Path) -> None:
-    import resource
-
     Path("a.html").write_text("the one before")
-    small = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))}
-    code, out, err = shell("evaluate", "letters.csv", "--loo", "--html", "a.html", **small)
+    code, out, err = shell("evaluate", "letters.csv", "--loo", "--html", "a.html", python=small_files(5000))
     assert code == 1 and out.startswith("accuracy")
     assert err == (
         "error: a.html: the file would be larger than the system allows: raise the limit, or write elsewhere\n"

@@ -4,8 +4,6 @@ import gzip
 import json
 import os
 import re
-import resource
-import signal
 import sys
 from datetime import date
 from pathlib import Path
@@ -16,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bunrui.selection.ratio import Ratio
+from tests.support.commands import small_files
 from tests.support.waiting import PATIENCE
 
 GOOD = ["a good film", "the best film of the year", "few films are as good"]
@@ -294,11 +293,6 @@ def test_a_full_disk(start, files: Path) -> None:
     assert process.returncode == 1 and b"the disk is full: make room\n" in err and b"Traceback" not in err
 
 
-def _small_files() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="no limits")
 @pytest.mark.parametrize(
     ("name", "way"),
@@ -314,7 +308,7 @@ def test_no_room_for_the_file(start, files: Path, name: str, way: list[str]) -> 
         file.writelines(json.dumps({"text": f"{text} {k * k}", "n": k}) + "\n" for k, text in enumerate(TEXTS * 20))
     Path(name).write_text("as it was")
     arguments = ["filter", "--target", "good.txt", "--raw", "raw.jsonl", *way, "-o", name, "--hash-bits", "8"]
-    process = start(*arguments, preexec_fn=_small_files)
+    process = start(*arguments, python=small_files(20_000))
     out, err = process.communicate(timeout=PATIENCE)
     message = b"the file would be larger than the system allows: raise the limit, or write elsewhere\n"
     assert (process.returncode, out) == (1, b"") and message in err and b"Traceback" not in err

@@ -16,6 +16,7 @@ import pytest
 from bunrui.cli import main
 from tests.support.commands import info, write
 from tests.support.examples import quick
+from tests.support.waiting import PATIENCE
 
 # Labels and ids as people have them.
 ODD = ["two words", "日本語", "👩‍💻", "[red]", "\x1b[2J", "a\tb\nc", "'quoted'", "-x"]
@@ -636,7 +637,8 @@ def test_read_only_mount(run, box: str, tmp_path: Path) -> None:
     Path(box).rename(tmp_path / "folder" / "x")
     mount = "mount --bind folder folder && mount -o remount,ro,bind folder"
     command = ["unshare", "-rm", "sh", "-c", f'{mount} || exit 99; exec "$0" -m bunrui set folder/x --alpha 4']
-    found = subprocess.run([*command, sys.executable], cwd=tmp_path, capture_output=True, text=True, check=False)
+    command.append(sys.executable)
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=PATIENCE)
     if found.returncode == 99 or "unshare" in found.stderr:
         pytest.skip("this user may not mount")
     assert (found.returncode, found.stdout, found.stderr) == (

@@ -17,6 +17,7 @@ import bunrui.store
 from bunrui.cli import main
 from tests.store.probing import reseal
 from tests.support.commands import write
+from tests.support.processes import patience_with
 from tests.support.waiting import PATIENCE
 
 DOCUMENTS = [
@@ -329,9 +330,10 @@ def test_nobody_reads_to_the_end(start, run) -> None:
     Path("a.txt").write_text("".join(f"__label__x number {i} {'and more ' * 9}\n" for i in range(20_000)))
     run("learn", "a.bunrui", "a.txt")
     process = start("log", "a.bunrui", "--documents")
-    assert b"number 0 " in process.stdout.readline()
-    process.stdout.close()
-    assert (process.stderr.read(), process.wait(timeout=PATIENCE)) == (b"", 141)
+    with patience_with(process):
+        assert b"number 0 " in process.stdout.readline()
+        process.stdout.close()
+        assert (process.stderr.read(), process.wait()) == (b"", 141)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals")

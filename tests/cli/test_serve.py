@@ -15,6 +15,7 @@ import pytest
 
 import bunrui
 from tests.cli.conftest import SOURCE, Run
+from tests.support.processes import patience_with
 from tests.support.waiting import PATIENCE
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
@@ -33,10 +34,11 @@ def talk(process: subprocess.Popen[bytes]) -> tuple[int, list[str]]:
     """Stop a service as soon as it serves: its exit code, and what it said before its log."""
     assert process.stderr is not None
     lines = []
-    for line in process.stderr:
-        if line.startswith(b'{"time"'):
-            break
-        lines.append(line.decode().rstrip("\n"))
+    with patience_with(process):
+        for line in process.stderr:
+            if line.startswith(b'{"time"'):
+                break
+            lines.append(line.decode().rstrip("\n"))
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=PATIENCE)
     return process.returncode, lines

@@ -15,6 +15,8 @@ import pytest
 import bunrui
 from tests.cli.conftest import Result, Run
 from tests.support.pools import two_topics
+from tests.support.processes import patience_with
+from tests.support.waiting import PATIENCE
 
 INBOX = """text
 cheap pills
@@ -115,10 +117,11 @@ def test_two_terminals_teach_one_file(teach: Teach, start: Callable[..., Popen[b
     teach("q", "--labels", "spam,ham")
     first = start("teach", "a.bunrui", "inbox.csv", "--labels", "spam,ham", stdin=PIPE)
     assert first.stdin is not None and first.stderr is not None
-    while b"q stop" not in (line := first.stderr.readline()):
-        assert line, "it ended before it was told to"
+    with patience_with(first):
+        while b"q stop" not in (line := first.stderr.readline()):
+            assert line, "it ended before it was told to"
     assert teach("111111", "--labels", "spam,ham").code == 0
-    _, said = first.communicate(b"2222")
+    _, said = first.communicate(b"2222", timeout=PATIENCE)
     assert first.returncode == 0 and "somebody else has answered this meanwhile" in said.decode()
     assert "learned 0 answers into a.bunrui; 0 documents left" in said.decode()
     assert list(learned(tmp_path).values()) == [["spam"]] * 6
@@ -227,11 +230,12 @@ def test_a_terminal_answers_each_key_at_once(start: Callable[..., Popen[bytes]],
     ours, theirs = os.openpty()
     process = start("teach", "a.bunrui", "inbox.csv", "--labels", "spam,ham", stdin=theirs)
     assert process.stderr is not None
-    for key in b"12q":
-        while b"q stop" not in (line := process.stderr.readline()):
-            assert line, "it ended before it was told to"
-        os.write(ours, bytes([key]))
-    assert process.wait(60) == 0
+    with patience_with(process):
+        for key in b"12q":
+            while b"q stop" not in (line := process.stderr.readline()):
+                assert line, "it ended before it was told to"
+            os.write(ours, bytes([key]))
+        assert process.wait() == 0
     os.close(ours)
     os.close(theirs)
     assert list(learned(tmp_path).values()) == [["spam"], ["ham"]]

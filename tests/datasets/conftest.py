@@ -17,6 +17,7 @@ import pytest
 
 from bunrui import datasets
 from bunrui.datasets import CORPORA, Corpus
+from tests.support.waiting import PATIENCE
 
 
 class Server:
@@ -98,11 +99,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     with _Listening(("127.0.0.1", 0), _Handler) as listening:
         here = Server(f"http://127.0.0.1:{listening.server_port}")
         listening.here = here  # type: ignore[attr-defined]
-        thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
+        thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
         yield here
         listening.shutdown()
-        thread.join()
+        thread.join(PATIENCE)
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ from bunrui.engines import tasks
 from bunrui.engines.tasks import Labels
 from tests.blocks import REPOSITORY, blocks_of, run_python
 from tests.support.examples import quick
-from tests.support.waiting import wait_until
+from tests.support.waiting import PATIENCE, wait_until
 
 N_FILES = 7
 N_DOCS = 140
@@ -58,7 +58,9 @@ def cluster() -> Iterator[Cluster]:
     os.environ.pop("RAY_ADDRESS", None)
     source = str(Path(bunrui.__file__).parents[1])
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [source, before["PYTHONPATH"]]))
-    head = {"num_cpus": 0, "include_dashboard": False, "_system_config": {"max_direct_call_object_size": 100}}
+    # Where memory is short, Ray kills workers and begins their tasks again, without end.
+    system = {"max_direct_call_object_size": 100, "memory_monitor_refresh_ms": 0}
+    head = {"num_cpus": 0, "include_dashboard": False, "_system_config": system}
     machines = Cluster(initialize_head=True, head_node_args=head | {"object_store_memory": 80 << 20})
     try:
         fill(machines)
@@ -372,11 +374,12 @@ def test_who_is_interrupted_works_no_more(cluster: Cluster, files: str, one: Tex
                 file.flush()
                 turn = file.tell()
             if turn == 2:
-                while not any(sleepers.iterdir()):
+                until = time.monotonic() + PATIENCE
+                while not any(sleepers.iterdir()) and time.monotonic() < until:
                     time.sleep(0.01)
                 raise DataError("the second one fails")
             (sleepers / str(os.getpid())).touch()
-            time.sleep(1e6)
+            time.sleep(PATIENCE)
             return 0
 
         return answer

@@ -143,7 +143,7 @@ def test_counters_under_load() -> None:
                 if values[0] != values[1]:
                     apart.append(tuple(values))
 
-    workers = [threading.Thread(target=target) for target in (write, read, write, read, read, write)]
+    workers = [threading.Thread(target=target, daemon=True) for target in (write, read, write, read, read, write)]
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -191,7 +191,8 @@ def child(use):
 
 
 def run_forked(program: str) -> str:
-    done = subprocess.run([sys.executable, "-c", FORKED + program], stdout=subprocess.PIPE, text=True, check=True)
+    command = [sys.executable, "-c", FORKED + program]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=PATIENCE)
     return done.stdout
 
 

@@ -14,6 +14,7 @@ from bunrui.errors import OptionError
 
 pytest.importorskip("datatrove", reason="datatrove is not installed: pip install 'bunrui[pipelines]'")
 
+import multiprocess
 from datatrove.data import Document
 from datatrove.executor import LocalPipelineExecutor
 from datatrove.pipeline.filters import FastTextClassifierFilter
@@ -28,6 +29,12 @@ DOCUMENTS = [
     {"text": f"{WORDS[label]}\n{WORDS[label]}", "id": f"{label}-{n}"} for n in range(100) for label in ("spam", "ham")
 ]
 SPAM, HAM = (sorted(row["id"] for row in DOCUMENTS if row["id"].startswith(label)) for label in ("spam", "ham"))
+
+
+@pytest.fixture(autouse=True)
+def no_fork(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start the process that datatrove would fork: in a process with threads, a child may wait for ever for a lock."""
+    monkeypatch.setattr(multiprocess, "Manager", multiprocess.get_context("spawn").Manager)
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,7 @@ from bunrui.kernel.rows import Csr, count_columns
 from bunrui.kernel.signature import Argument, packer
 from bunrui.kernel.vocabulary import move_slots
 from bunrui.kernel.workspace import new_vocabulary
+from tests.support.waiting import PATIENCE
 
 needs_library = pytest.mark.skipif(not LIBRARY.exists(), reason="no library could be built here")
 
@@ -29,7 +30,8 @@ needs_library = pytest.mark.skipif(not LIBRARY.exists(), reason="no library coul
 def python(folder: Path, program: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a program with the sources in a folder."""
     names = {**os.environ, "PYTHONPATH": str(folder), **environment}
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=names, check=False)
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, capture_output=True, text=True, env=names, check=False, timeout=PATIENCE)
 
 
 @pytest.fixture
@@ -139,7 +141,7 @@ def test_no_multiply_is_joined_with_an_addition() -> None:
     tool = shutil.which("objdump")
     if tool is None:
         pytest.skip("objdump is not installed")
-    code = subprocess.run([tool, "-d", LIBRARY], capture_output=True, text=True, check=True).stdout
+    code = subprocess.run([tool, "-d", LIBRARY], capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
     assert "vmulsd" in code or "mulsd" in code
     assert [line for line in code.splitlines() if "vfmadd" in line or "vfnmadd" in line or "vfmsub" in line] == []
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from bunrui.kernel import unicode
+from tests.support.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "scripts" / "make_unicode_tables.py"
@@ -104,7 +105,8 @@ def test_importing_loads_neither_numba_nor_tables() -> None:
         "print('numba' in sys.modules, u._stored.cache_info().currsize)"
     )
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=env, timeout=PATIENCE)
     assert done.stdout.split() == ["False", "0"]
 
 

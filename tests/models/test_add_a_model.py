@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.waiting import PATIENCE
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 TABLE = "src/bunrui/models/kinds.py"
 
@@ -64,7 +66,7 @@ def test_it_works_everywhere(copy: Path) -> None:
         "-k",
         "background or added_model",
     ]
-    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stdout + done.stderr
     passed = re.findall(r"^tests/(\w+)/\S+ PASSED", done.stdout, re.MULTILINE)
     assert passed.count("contracts") > 40  # the suite knows the model from the table
@@ -77,5 +79,6 @@ def test_the_code_of_the_walk_is_as_clean_as_ours(copy: Path) -> None:
     if not ruff.exists():
         pytest.skip("ruff is not installed")
     for check in (["check"], ["format", "--check"]):
-        done = subprocess.run([ruff, *check, *files_of_the_walk()], cwd=copy, capture_output=True, text=True)
+        command = [ruff, *check, *files_of_the_walk()]
+        done = subprocess.run(command, cwd=copy, capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 0, done.stdout + done.stderr

@@ -21,6 +21,7 @@ from bunrui.models import TRAINED
 from bunrui.models.heads import Arow, ArowOptions, SvmOptions, read_batch, train_svm
 from bunrui.sparse import Sparse
 from tests.support.examples import quick
+from tests.support.waiting import PATIENCE
 
 MODELS = tuple(TRAINED)[:4]  # without columns, whose documents are rows of tables
 ESTIMATORS = {"twcnb": TWCNB(alpha=0.1), "nbsvm": NBSVM(), "arow": NBAROW(), "aode": AODE()}
@@ -366,14 +367,14 @@ def test_questions_while_others_learn(model, news):
         except BaseException as error:
             errors.append(error)
 
-    askers = [threading.Thread(target=ask) for _ in range(2)]
+    askers = [threading.Thread(target=ask, daemon=True) for _ in range(2)]
     for asker in askers:
         asker.start()
     for k in range(40, 60):
         clf.learn([texts[k], f"word{k}"], [labels[k], f"label{k}"])
     for asker in askers:
-        asker.join()
-    assert not errors
+        asker.join(PATIENCE)
+    assert not errors and not any(asker.is_alive() for asker in askers)
     assert len(clf.classes_) == 25
 
 

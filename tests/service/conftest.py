@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import pytest
 
 import bunrui
 from bunrui.data import read
+from tests.support.processes import heeding_ctrl_c
 from tests.support.waiting import PATIENCE, wait_until
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
@@ -78,15 +78,13 @@ def _start(path: Path, log: Path, *options: str, token: str | None = TOKEN) -> S
     environment.pop("BUNRUI_TOKEN", None)
     if token is not None:
         environment["BUNRUI_TOKEN"] = token
-    with log.open("wb") as stderr:
+    with log.open("wb") as stderr, heeding_ctrl_c():
         process = subprocess.Popen(
             [sys.executable, "-m", "bunrui", "serve", str(path), "--port", "0", *options],
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=stderr,
-            # Whoever runs the tests in the background ignores Ctrl-C, and children would inherit that.
-            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         )
     wait_until(lambda: process.poll() is not None or ADDRESS.search(log.read_text()))
     found = ADDRESS.search(log.read_text())

@@ -28,6 +28,8 @@ from bunrui.store.sessions import Learning, bytes_of, creating_bounded, least_me
 from tests.store.probing import reseal
 from tests.support.examples import examples
 from tests.support.files import sql
+from tests.support.processes import patience_with
+from tests.support.waiting import PATIENCE
 
 WORDS = ["cheap", "pills", "noon", "lunch", "料金", "無料です", "회의", "a-very-long-word-beyond-sixteen-bytes", "?"]
 LABELS = ["spam", "ham", "迷惑"]
@@ -286,7 +288,7 @@ def test_a_kill_in_the_middle(tmp_path: Path, is_new: bool) -> None:
     path = str(tmp_path / "mail.bunrui")
     if not is_new:
         bunrui.create(path).learn(["a b"], ["x"]).close()
-    with spawn(path) as process:
+    with spawn(path) as process, patience_with(process):
         assert process.stdout is not None and process.stdout.readline()
         process.send_signal(signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
@@ -312,7 +314,7 @@ def test_no_room_for_the_runs(tmp_path: Path) -> None:
         "resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))\nspill.PIECE = 4000\nwith file",
     )
     with spawn(path, code) as process:
-        _, error = process.communicate()
+        _, error = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert f"{tmp_path}: counts do not fit into memory, and cannot be put aside here (File too large)" in error
     assert os.listdir(tmp_path) == ["mail.bunrui"]
@@ -363,7 +365,8 @@ def test_a_file_that_does_not_fit_into_memory(tmp_path: Path) -> None:
     with bunrui.create(path, analyzer="words", keep="nothing") as clf:
         for start in range(0, 600_000, 200_000):
             clf.learn([" ".join(f"word{number}" for number in range(start, start + 200_000))], ["x"])
-    done = subprocess.run([sys.executable, "-c", OPEN, path, small], capture_output=True, text=True)
+    command = [sys.executable, "-c", OPEN, path, small]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.stdout == (
         f"{path}: this does not fit into memory: make a smaller copy with "
         f"`bunrui slim {path} COPY --min-df 2 --memory 2GB`\n"

@@ -340,7 +340,8 @@ def test_memory_that_is_torn_is_not_read(path: str, monkeypatch: pytest.MonkeyPa
 
 def test_two_classifiers_merged_into_each_other_at_once(path: str, tmp_path: Path) -> None:
     with learned(path) as one, learned(str(tmp_path / "b")) as two:
-        work = [threading.Thread(target=a.merge, args=(b,)) for _ in range(3) for a, b in ((one, two), (two, one))]
+        pairs = [(one, two), (two, one)] * 3
+        work = [threading.Thread(target=a.merge, args=(b,), daemon=True) for a, b in pairs]
         for thread in work:
             thread.start()
         for thread in work:
@@ -849,7 +850,7 @@ TestHistories.settings = settings(
 
 def test_to_find_nothing_new_waits_for_no_reader(tmp_path: Path) -> None:
     with bunrui.create(tmp_path / "mail.bunrui").learn(["cheap pills", "noon"], ["spam", "ham"]) as clf:
-        refreshing = threading.Thread(target=clf.refresh)
+        refreshing = threading.Thread(target=clf.refresh, daemon=True)
         with clf.memory.lock.read():
             refreshing.start()
             refreshing.join(60)

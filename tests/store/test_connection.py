@@ -25,6 +25,7 @@ import bunrui
 from bunrui.errors import MovedError, StoreError
 from bunrui.store import connection
 from tests.store.test_formats import FORMATS
+from tests.support.processes import patience_with
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="elsewhere open files are not replaced")
@@ -65,9 +66,9 @@ class Worker:
     def __init__(self, path: Path) -> None:
         command = [sys.executable, "-c", WORKER, str(path)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert self._answer() == "ready"
 
-    def _answer(self) -> str:
+    def answer(self) -> str:
+        """The next line that it says."""
         assert self.process.stdout is not None
         return self.process.stdout.readline().strip()
 
@@ -76,7 +77,7 @@ class Worker:
         assert self.process.stdin is not None
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
-        return self._answer()
+        return self.answer()
 
     def do(self, *lines: str) -> Worker:
         for line in lines:
@@ -96,7 +97,9 @@ class Worker:
 def working(path: Path) -> Iterator[Worker]:
     worker = Worker(path)
     try:
-        yield worker
+        with patience_with(worker.process):
+            assert worker.answer() == "ready"
+            yield worker
     finally:
         worker.process.kill()
         worker.process.communicate()
@@ -391,7 +394,7 @@ def test_a_journal_that_cannot_be_deleted(is_left: bool) -> None:
         os.chmod(folder, 0o755)
         os.chmod(spare, 0o555)
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-            assert pool.submit(read_as_nobody, str(path)).result() == few
+            assert pool.submit(read_as_nobody, str(path)).result(PATIENCE) == few
         os.chmod(spare, 0o755)
 
 

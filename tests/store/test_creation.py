@@ -15,6 +15,7 @@ from bunrui.cli import main
 from bunrui.errors import StoreError
 from bunrui.store import creation
 from bunrui.store.creation import publish_when_done
+from tests.support.waiting import PATIENCE
 
 KILLED = """
 import os, sys
@@ -38,7 +39,7 @@ def names(folder: Path) -> list[str]:
 def test_files_of_the_killed_are_deleted(tmp_path: Path, how: str) -> None:
     path = tmp_path / "here.bunrui"
     bunrui.create(path).learn(["a"], ["x"]).close()
-    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "other.bunrui")], check=False)
+    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "other.bunrui")], check=False, timeout=PATIENCE)
     bunrui.open(path, read_only=True).close()  # who only reads leaves them
     assert len(names(tmp_path)) == 5
     if how == "create":
@@ -61,7 +62,7 @@ with replace_when_done(sys.argv[1]) as temporary:
 
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere they are left")
 def test_tables_of_the_killed_are_deleted(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-c", EXPORTING, str(tmp_path / "counts.csv")], check=False)
+    subprocess.run([sys.executable, "-c", EXPORTING, str(tmp_path / "counts.csv")], check=False, timeout=PATIENCE)
     (left,) = names(tmp_path)
     assert left.startswith(".counts.csv.") and left.endswith(".unfinished")
     bunrui.create(tmp_path / "a.bunrui").close()
@@ -71,8 +72,8 @@ def test_tables_of_the_killed_are_deleted(tmp_path: Path) -> None:
 def test_files_of_the_living_stay(tmp_path: Path) -> None:
     path = str(tmp_path / "a.bunrui")
     mine = creation._machine()
-    others = [f".a.bunrui.{mine}-1-01234567.unfinished", ".a.bunrui.01234567-99999999-01234567.unfinished"]
-    others += [f".a.bunrui.{mine}-{os.getppid()}-01234567.unfinished", ".a.bunrui.99999999.unfinished"]
+    others = [".a.bunrui.01234567-99999999-01234567.unfinished", ".a.bunrui.99999999.unfinished"]
+    others += [f".a.bunrui.{mine}-{process}-01234567.unfinished" for process in {1, os.getppid()}]
     for name in others:
         (tmp_path / name).write_text("")
     with publish_when_done(path) as first:

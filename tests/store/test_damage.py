@@ -10,7 +10,7 @@ import os
 import shutil
 import sqlite3
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import pytest
 import bunrui
 from bunrui import StoredClassifier
 from bunrui.errors import BunruiError, DamagedError
+from bunrui.memory import document_digests
 from bunrui.selection import calibrate
 from tests.store.probing import reseal
 from tests.support.examples import quick
@@ -154,6 +155,43 @@ def test_a_model_is_not_trained_from_what_is_left_of_a_log(tmp_path: Path, model
         for ask in (clf.predict, clf.predict_proba, clf.scores):
             with pytest.raises(DamagedError, match="its log has other documents than its counts"):
                 ask(QUERIES)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda clf: clf.unlearn(["then 3"], ["y"]),
+        lambda clf: clf.relabel("z", texts=["then 3"]),
+        lambda clf: clf.relabel("z", ids=["3"]),
+        lambda clf: clf.drop_label("y"),
+        lambda clf: clf.labels_of(document_digests(["then 3"])),
+        lambda clf: clf.browse("then", limit=3),
+        lambda clf: clf.browse(label="y", limit=1),
+        lambda clf: list(clf.documents()),
+        lambda clf: clf.compact(),
+    ],
+)
+def test_two_blocks_of_one_number(tmp_path: Path, use: Callable[[StoredClassifier], Any]) -> None:
+    """Whatever is found in one of them is looked for in the other."""
+    path = tmp_path / "mail.bunrui"
+    with bunrui.create(path) as clf:
+        clf.learn(["first"], ["x"])
+        clf.learn([f"then {k}" for k in range(4)], ["y"] * 4, ids=list("0123"))
+    db = sqlite3.connect(path)
+    ((page_size,),) = db.execute("PRAGMA page_size")
+    ((root,),) = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'documents'")
+    db.close()
+    data = bytearray(path.read_bytes())
+    start = (root - 1) * page_size
+    at = start + int.from_bytes(data[start + 10 : start + 12], "big")  # the second row
+    while data[at] & 0x80:  # its length
+        at += 1
+    assert data[at + 1] == 2  # its number
+    data[at + 1] = 1
+    path.write_bytes(data)
+    assert not is_right(path)
+    with bunrui.open(path) as clf, pytest.raises(DamagedError, match="two blocks of the log have the same number"):
+        use(clf)
 
 
 @pytest.mark.parametrize("note", [{"engine": "ray"}, {"engine": 3}])

@@ -286,7 +286,7 @@ def elsewhere() -> Iterator[ProcessPoolExecutor]:
 def test_files_that_may_not_grow(scenario: Callable[..., str], elsewhere: ProcessPoolExecutor, tmp_path: Path) -> None:
     amount = 20_000 if scenario is create_without_room else 120_000
     folder = str(tmp_path / "folder")
-    message = elsewhere.submit(run_scenario, scenario.__name__, folder, "file size", amount).result()
+    message = elsewhere.submit(run_scenario, scenario.__name__, folder, "file size", amount).result(PATIENCE)
     assert folder in message
     assert "cannot be read or written (disk I/O error): check the disk" in message
 
@@ -298,13 +298,17 @@ MOUNT = 'mount -t tmpfs -o size=8m none "$0" && exec "$@"'
 def test_a_full_disk(scenario: Callable[..., str], tmp_path: Path) -> None:
     amount = 20_000 if scenario is create_without_room else 150_000
     mount = ["unshare", "--mount", "--map-root-user", "sh", "-c", MOUNT, str(tmp_path)]
-    if not shutil.which("unshare") or subprocess.run([*mount, "true"], capture_output=True).returncode:
+    if (
+        not shutil.which("unshare")
+        or subprocess.run([*mount, "true"], capture_output=True, timeout=PATIENCE).returncode
+    ):
         pytest.skip("this machine lets nobody mount a file system")
     code = (
         "from tests.store.test_faults import run_scenario; "
         f"print(run_scenario({scenario.__name__!r}, {str(tmp_path / 'folder')!r}, 'ballast', {amount}))"
     )
-    done = subprocess.run([*mount, sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY)
+    command = [*mount, sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     if scenario is not create_without_room:  # there SQLite may lack room for what is no file of its own
         assert "the disk is full: nothing was changed in" in done.stdout
@@ -351,7 +355,7 @@ def test_no_right_to_write(kind: str) -> None:
         os.chmod(folder, 0o555)
         try:
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-                messages = pool.submit(as_nobody, folder).result()
+                messages = pool.submit(as_nobody, folder).result(PATIENCE)
         finally:
             os.chmod(folder, 0o755)
         assert os.listdir(folder) == ["mail.bunrui"]

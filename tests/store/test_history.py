@@ -15,6 +15,7 @@ import bunrui
 from bunrui import StoredClassifier, TextClassifier
 from bunrui.errors import ChangedError, OptionError, StoreError
 from bunrui.store.lifecycle import Page
+from tests.support.waiting import PATIENCE
 
 TEXTS = ["Cheap pills now", "win money fast", "meeting at noon", "lunch at noon", "ＮＯＯＮ　ﾊﾟｿｺﾝ"]
 LABELS = ["spam", "spam", "ham", "ham", "ham"]
@@ -149,7 +150,7 @@ def test_a_kill_in_the_middle_takes_nothing_back(path: str) -> None:
         for k in range(4):
             clf.learn([f"more {k}"], [f"new{k}"])
         counts = clf.counts.copy()
-    done = subprocess.run([sys.executable, "-c", KILLED, path], capture_output=True)
+    done = subprocess.run([sys.executable, "-c", KILLED, path], capture_output=True, timeout=PATIENCE)
     assert done.returncode == -signal.SIGKILL, done.stderr
     with bunrui.open(path) as clf:
         assert clf.counts == counts and not any(entry.undone for entry in clf.history())

@@ -98,12 +98,12 @@ def test_two_writers_lose_nothing(path: str, wait: float) -> None:
     bunrui.create(path).close()
     results: Any = SPAWN.Queue()
     n = 40
-    writers = [SPAWN.Process(target=write_some, args=(path, name, n, wait, results)) for name in "ab"]
+    writers = [SPAWN.Process(target=write_some, args=(path, name, n, wait, results), daemon=True) for name in "ab"]
     for writer in writers:
         writer.start()
     refused = [results.get(timeout=PATIENCE) for _ in writers]
     for writer in writers:
-        writer.join()
+        writer.join(PATIENCE)
     if wait > 1:
         assert refused == [0, 0]
     expected = TextClassifier().learn(
@@ -128,7 +128,7 @@ def test_a_writer_that_waits_in_vain(path: str, monkeypatch: pytest.MonkeyPatch)
     with bunrui.create(path) as clf:
         clf.learn(["one"], ["x"])
     held, release = SPAWN.Event(), SPAWN.Event()
-    other = SPAWN.Process(target=hold, args=(path, held, release))
+    other = SPAWN.Process(target=hold, args=(path, held, release), daemon=True)
     other.start()
     assert held.wait(PATIENCE)
     monkeypatch.setattr(schema, "WAIT_SECONDS", 0.05)
@@ -150,7 +150,7 @@ def test_a_writer_that_waits_in_vain(path: str, monkeypatch: pytest.MonkeyPatch)
         assert not clf.refresh()
         assert clf.predict(["one"])[0] == "x"
         release.set()
-        other.join()
+        other.join(PATIENCE)
         clf.learn(["two"], ["y"])
         assert clf.counts == TextClassifier().learn(["one", "slow", "two"], ["x", "x", "y"]).counts
 
@@ -180,7 +180,8 @@ def test_readers_predict_while_a_thread_learns(script: ModuleType, path: str) ->
             failures.append(error)
             stop.set()
 
-    readers = [threading.Thread(target=read, args=(model,)) for model in (clf, clf, clf.with_model("multinomial"))]
+    models = (clf, clf, clf.with_model("multinomial"))
+    readers = [threading.Thread(target=read, args=(model,), daemon=True) for model in models]
     for reader in readers:
         reader.start()
     end = 5
@@ -208,7 +209,7 @@ def test_threads_that_learn_take_turns(path: str) -> None:
             for k in range(n):
                 clf.learn([f"{name}{k}"], [name])
 
-        threads = [threading.Thread(target=learn, args=(name,)) for name in "abc"]
+        threads = [threading.Thread(target=learn, args=(name,), daemon=True) for name in "abc"]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -323,7 +324,7 @@ with bunrui.create(path) as clf:
 def test_reading_documents_keeps_the_locks_of_the_process(tmp_path: Path) -> None:
     """Closing any handle of a file drops the POSIX locks of the process; another one may then take the journal away."""
     path = str(tmp_path / "a.bunrui")
-    subprocess.run([sys.executable, "-c", LOSING, path], check=False, capture_output=True)
+    subprocess.run([sys.executable, "-c", LOSING, path], check=False, capture_output=True, timeout=PATIENCE)
     with bunrui.open(path) as clf:
         assert clf.counts.n_docs == 2
 
@@ -366,7 +367,8 @@ def test_a_forked_child_answers_from_memory_and_leaves_the_file_alone(path: str)
         thread.join()
         print(clf.counts.n_docs, len(clf.history()), clf.check().is_right)
     """
-    done = subprocess.run([sys.executable, "-c", program, path], stdout=subprocess.PIPE, text=True, check=True)
+    command = [sys.executable, "-c", program, path]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=PATIENCE)
     refused = " was open when this process was forked: open it in a process that is started anew, such as "
     assert done.stdout.splitlines() == [
         "['spam', 'ham']",

@@ -13,6 +13,12 @@ def write(name: str, *rows: object) -> str:
     return name
 
 
+def small_files(n_bytes: int) -> tuple[str, str]:
+    """A Python for `start` and `shell` whose command line may write no larger file."""
+    limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({n_bytes}, {n_bytes}))"
+    return "-c", f"{limit}; import sys; from bunrui.cli import main; sys.exit(main())"
+
+
 def learn(run: Any, file: str, rows: str, *options: str) -> None:
     """Let a classifier learn rows of a table, `text,label`, which stay in rows.csv."""
     Path("rows.csv").write_text("text,label\n" + rows)

@@ -39,6 +39,8 @@ Names = Sequence[str | None] | None
 BLOCK_BYTES = 2 << 20
 BLOCK_DOCS = 1 << 16
 
+_TWICE = "two blocks of the log have the same number"
+
 
 class Block(NamedTuple):
     """Documents, as the log knows them."""
@@ -61,6 +63,8 @@ class Block(NamedTuple):
 
     def pick(self, rows: Integers) -> Block:
         """Some of the documents."""
+        if len(rows) and rows.max() >= self.n_docs:  # they were found in another block
+            raise Unpacker(self.path, 0).damaged(_TWICE)
         sizes, text = self.sizes, self.text
         if sizes is not None:
             starts = np.cumsum(sizes) - sizes
@@ -450,7 +454,7 @@ class Log:
         queries = [f"{query} {where}"] if numbers is None else (f"{query} block = {number:d}" for number in numbers)
         n_read = 0
         for each in queries:
-            for number, *row in self._rows(each):
+            for number, *row in self._numbered(each):
                 unpacker = self._store.unpacker()
                 fields = _UNREAD | dict(zip(columns, row, strict=True))
                 yield number, Row(**fields).block(n_labels, unpacker), unpacker
@@ -476,6 +480,15 @@ class Log:
 
     def _rows(self, query: str) -> Iterator[tuple[Any, ...]]:
         yield from self._store.db.execute(query)
+
+    def _numbered(self, query: str) -> Iterator[tuple[Any, ...]]:
+        """Rows that begin with the numbers of blocks, none of which SQLite would give twice in a file that is whole."""
+        seen: set[int] = set()
+        for row in self._rows(query):
+            if row[0] in seen:
+                raise self._store.unpacker().damaged(_TWICE)
+            seen.add(row[0])
+            yield row
 
     def check_numbers(self) -> None:
         """Refuse blocks of transactions that there never were: only the blobs of these rows have checksums."""
@@ -518,8 +531,6 @@ class Log:
         found: dict[int, list[int]] = {}
         for number, block, _ in self._read(_HEADING, numbers=sorted(maybe, reverse=True)):
             sets = [frozenset(label_set) for label_set in block.label_sets]
-            if max(maybe[number]) >= len(block.codes):
-                raise self._store.unpacker().damaged("two blocks of the log have the same number")
             for place in reversed(maybe[number]):
                 rows = wanted.get((block.digests[place].tobytes(), sets[block.codes[place]]))
                 if rows:
@@ -564,7 +575,7 @@ class Log:
     def _keyed(self, by: str, after: int, gone: Mapping[int, Integers]) -> Iterator[Keyed]:
         """The keys of documents in the blocks after a number, but for those that are gone."""
         budget = self._store.budget()
-        for number, n, blob in self._rows(f"SELECT block, n_docs, {by} FROM documents WHERE block > {after:d}"):
+        for number, n, blob in self._numbered(f"SELECT block, n_docs, {by} FROM documents WHERE block > {after:d}"):
             unpacker = Unpacker(self._store.path, budget)
             unpacker.check_whole(n)
             unpacker.charge(_INDEXED * n)
