@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.waiting import PATIENCE
+
 _TRAIN = """
 import fasttext, json, sys
 fasttext.train_supervised(sys.argv[1], **json.loads(sys.argv[3])).save_model(sys.argv[2])
@@ -25,7 +27,8 @@ def train_real(lines: Path, model: Path, **options: Any) -> Any:
     fasttext = pytest.importorskip("fasttext")
     given = json.dumps({"wordNgrams": 2, "bucket": 200_000, "dim": 10, "thread": 1, "verbose": 0} | options)
     for _ in range(50):
-        done = subprocess.run([sys.executable, "-c", _TRAIN, lines, model, given], capture_output=True, text=True)
+        command = [sys.executable, "-c", _TRAIN, lines, model, given]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
         if done.returncode == 0:
             return fasttext.load_model(str(model))
         assert "NaN" in done.stderr, done.stderr
