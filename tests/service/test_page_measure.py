@@ -91,7 +91,7 @@ def test_the_confusions_of_any_label(browser: Browser, topics: Server) -> None:
 
 def test_compare_and_take_on(tab: Tab) -> None:
     before = info(tab.server)
-    page = tab.open("compare")
+    tab.open("compare")
     tab.view.get_by_role("button", name="Compare", exact=True).click()
     present = tab.view.locator(".is-present th")
     own = before["choice"]["candidate"]["model"]
