@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.support.waiting import PATIENCE
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 # The longest first, each three to fifty seconds of a core: `pytest --durations=100` tells when another is missing.
@@ -126,6 +128,7 @@ def browser() -> Iterator[Any]:
         )
     with sync_api.sync_playwright() as playwright:
         # A sandbox is not to be had for root, nor in most containers.
-        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        options = ["--no-sandbox", "--disable-gpu"]
+        opened = playwright.chromium.launch(executable_path=path, args=options, timeout=1000 * PATIENCE)
         yield opened
         opened.close()

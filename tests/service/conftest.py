@@ -6,6 +6,7 @@ import io
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -47,6 +48,15 @@ class Server:
     def host(self) -> str:
         return self.url.removeprefix("http://")
 
+    def stranger(self) -> httpx.Client:
+        """A client without the token."""
+        return httpx.Client(base_url=self.url, timeout=PATIENCE)
+
+    def connect(self) -> socket.socket:
+        """A connection, to send what no client would send."""
+        host, _, port = self.host.partition(":")
+        return socket.create_connection((host, int(port)), timeout=PATIENCE)
+
     def wait_until_ready(self) -> None:
         def is_ready() -> bool:
             assert self.process.poll() is None, self.log.read_text()
@@ -62,6 +72,11 @@ class Server:
         code = self.process.wait(PATIENCE)
         self.client.close()
         return code
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(PATIENCE)
+        self.client.close()
 
 
 Serve = Callable[..., Server]
@@ -86,12 +101,17 @@ def _start(path: Path, log: Path, *options: str, token: str | None = TOKEN) -> S
             stdout=subprocess.DEVNULL,
             stderr=stderr,
         )
-    wait_until(lambda: process.poll() is not None or ADDRESS.search(log.read_text()))
-    found = ADDRESS.search(log.read_text())
-    assert found is not None, log.read_text()
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    server = Server(process, found[1], path, log, httpx.Client(base_url=found[1], headers=headers, timeout=PATIENCE))
-    server.wait_until_ready()
+    try:
+        wait_until(lambda: process.poll() is not None or ADDRESS.search(log.read_text()))
+        found = ADDRESS.search(log.read_text())
+        assert found is not None, log.read_text()
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        client = httpx.Client(base_url=found[1], headers=headers, timeout=PATIENCE)
+        server = Server(process, found[1], path, log, client)
+        server.wait_until_ready()
+    except BaseException:
+        process.kill()
+        raise
     return server
 
 
@@ -107,9 +127,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
 
     yield call
     for server in started:
-        server.process.kill()
-        server.process.wait()
-        server.client.close()
+        server.kill()
 
 
 def shared_server(folder: Path, *options: str, **settings: Any) -> Iterator[Server]:
@@ -122,9 +140,7 @@ def running(path: Path, *options: str, **settings: Any) -> Iterator[Server]:
     try:
         yield server
     finally:
-        server.process.kill()
-        server.process.wait()
-        server.client.close()
+        server.kill()
 
 
 @pytest.fixture(scope="module")

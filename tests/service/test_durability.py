@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import threading
-import time
 from typing import Any
 
 import httpx
@@ -33,7 +32,8 @@ class Learner(threading.Thread):
 
     def run(self) -> None:
         headers = {"Authorization": f"Bearer {TOKEN}"}
-        with httpx.Client(base_url=self._server.url, headers=headers, timeout=PATIENCE) as client:
+        with self._server.stranger() as client:
+            client.headers = headers
             while True:
                 id = f"{self.name}-{len(self.sent)}"
                 self.sent.append(id)
@@ -54,13 +54,11 @@ def end_while_learning(server: Server, how: int) -> tuple[list[Learner], int]:
     learners = [Learner(server, f"learner{k}") for k in range(3)]
     for learner in learners:
         learner.start()
-    while min(len(learner.acknowledged) for learner in learners) < 10:
-        assert not any(learner.refused for learner in learners)
-        time.sleep(0.01)
+    wait_until(lambda: any(one.refused for one in learners) or min(len(one.acknowledged) for one in learners) >= 10)
     code = server.stop(how)
     for learner in learners:
-        learner.join()
-        assert learner.refused == []
+        learner.join(PATIENCE)
+        assert learner.refused == [] and not learner.is_alive()
     return learners, code
 
 
@@ -115,7 +113,7 @@ def test_sigterm_waits_for_a_long_request(serve: Serve) -> None:
     thread.start()
     wait_until(lambda: 'bunrui_queue{lane="write"} 1' in server.client.get("/metrics").text or not thread.is_alive())
     assert server.stop(signal.SIGTERM) == 0
-    thread.join()
+    thread.join(PATIENCE)
     # A busy machine may need more than the seconds that a request has; then nobody was told that it is learned.
     with bunrui.open(server.path, read_only=True) as clf:
         assert clf.counts.n_docs in ((30_004,) if answers else (4, 30_004))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import httpx
-
 import bunrui
 from bunrui.service.service import Served
 from tests.service.conftest import LABELS, TEXTS, Server, make_classifier, problem
@@ -41,7 +39,8 @@ def test_who_made_a_change(fresh: Server) -> None:
     fresh.client.post("/v1/undo", headers=ann).raise_for_status()
     notes = [change["note"] for change in _log(fresh)[:2]]
     assert [(note.get("by"), note.get("undone_by")) for note in notes] == [(None, "猫 Ann"), ("猫 Ann", None)]
-    public = httpx.get(f"{fresh.url}/v1/log").json()["changes"][:2]
+    with fresh.stranger() as client:
+        public = client.get("/v1/log").json()["changes"][:2]
     assert [change["n_docs"] for change in public] == [1, 1]
     assert not any({"by", "undone_by"} & set(change["note"]) for change in public)
 
@@ -107,5 +106,6 @@ def test_documents(server: Server) -> None:
 
 
 def test_documents_are_for_who_has_the_token(server: Server, small: Server) -> None:
-    problem(httpx.get(f"{server.url}/v1/documents"), 401, "no-token")
+    with server.stranger() as client:
+        problem(client.get("/v1/documents"), 401, "no-token")
     problem(small.client.get("/v1/documents"), 403, "read-only")

@@ -78,7 +78,8 @@ def test_many_short_texts_keep_nobody_waiting(serve: Serve, tmp_path: Path) -> N
         """The longest time that another waited, as a share of the time of the long request."""
         answers: list[httpx.Response] = []
         thread = threading.Thread(
-            target=lambda: answers.append(httpx.post(f"{server.url}/v1/predict", json=ask, timeout=PATIENCE))
+            target=lambda: answers.append(httpx.post(f"{server.url}/v1/predict", json=ask, timeout=PATIENCE)),
+            daemon=True,
         )
         longest, started = 0.0, time.monotonic()
         thread.start()
@@ -99,7 +100,7 @@ def test_too_many_requests_at_once(small: Server) -> None:
     lock = threading.Lock()
 
     def ask() -> None:
-        with httpx.Client(base_url=small.url, timeout=PATIENCE) as client:
+        with small.stranger() as client:
             for n_asked in range(3000):
                 if n_asked >= 30 and {200, 503} <= set(statuses):
                     break
@@ -126,9 +127,8 @@ def test_too_many_requests_at_once(small: Server) -> None:
 
 
 def test_slow_clients_keep_nobody_out(small: Server) -> None:
-    host, _, port = small.host.partition(":")
     head = f"POST /v1/predict HTTP/1.1\r\nHost: {small.host}\r\nContent-Type: application/json\r\n"
-    slow = [socket.create_connection((host, int(port)), timeout=PATIENCE) for _ in range(20)]
+    slow = [small.connect() for _ in range(20)]
     for connection in slow:
         connection.sendall(head.encode() + b'Content-Length: 99\r\n\r\n{"texts":')
     wait_until(lambda: held(small) == 20 * len('{"texts":'))
@@ -144,9 +144,8 @@ def test_overload_loses_nothing_that_was_acknowledged(serve: Serve) -> None:
     refused: Counter[int] = Counter()
 
     def learn(name: str) -> None:
-        with httpx.Client(
-            base_url=server.url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=PATIENCE
-        ) as client:
+        with server.stranger() as client:
+            client.headers["Authorization"] = f"Bearer {TOKEN}"
             for k in range(2500):
                 if k >= 25 and refused:
                     break
@@ -162,7 +161,7 @@ def test_overload_loses_nothing_that_was_acknowledged(serve: Serve) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(PATIENCE)
     assert refused[503] > 0 and len(learned) + refused[503] >= 250
     labels = {row["label"]: row["documents"] for row in server.client.get("/v1/labels").json()["labels"]}
     assert labels["x"] == len(learned)
@@ -173,8 +172,7 @@ MB = 1 << 20
 
 def stalled(server: Server, size: int, sent: int) -> socket.socket:
     """A request whose body stands still."""
-    host, _, port = server.host.partition(":")
-    connection = socket.create_connection((host, int(port)), timeout=PATIENCE)
+    connection = server.connect()
     head = f"POST /v1/predict HTTP/1.1\r\nHost: {server.host}\r\nContent-Type: application/json\r\n"
     connection.sendall(f"{head}Content-Length: {size}\r\n\r\n".encode() + b" " * sent)
     return connection
@@ -190,10 +188,9 @@ def held(server: Server) -> int:
 def test_bodies_that_stand_still_keep_out_neither_the_owner_nor_small_ones(serve: Serve) -> None:
     server = serve("--max-body", "1")
     connections = [stalled(server, MB, MB - 1) for _ in range(4)]
-    refused = 0
-    while held(server) // (MB - 1) + refused < 4:  # each is in memory, or was refused
-        refused = server.log.read_text().count('"status":503')
-    stranger = httpx.Client(base_url=server.url, timeout=PATIENCE)
+    # Each is in memory, or was refused.
+    wait_until(lambda: held(server) // (MB - 1) + server.log.read_text().count('"status":503') >= 4)
+    stranger = server.stranger()
     assert stranger.post("/v1/predict", json={"texts": ["pills"]}).json()["labels"] == ["spam"]
     large = {"texts": ["pills", " " * (MB - 100)]}
     assert server.client.post("/v1/predict", json=large).json()["labels"][0] == "spam"
@@ -286,8 +283,7 @@ def test_large_bodies_are_refused_and_small_ones_read_while_others_fill_the_memo
 def test_a_body_that_stands_still_does_not_delay_the_stop(serve: Serve) -> None:
     server = serve()
     with stalled(server, MB, 1000) as connection:
-        while not held(server):
-            pass
+        wait_until(lambda: held(server))
         server.process.send_signal(signal.SIGTERM)
         assert b"503" in connection.recv(65536).partition(b"\r\n")[0]
         assert server.process.wait(PATIENCE) == 0
@@ -299,7 +295,7 @@ def test_requests_of_strangers_keep_out_none_with_the_token(serve: Serve) -> Non
     is_over = threading.Event()
 
     def ask() -> None:
-        with httpx.Client(base_url=server.url, timeout=PATIENCE) as client:
+        with server.stranger() as client:
             while not is_over.is_set():
                 statuses[client.post("/v1/explain", json={"text": "pills at noon " * 500}).status_code] += 1
 
@@ -307,13 +303,12 @@ def test_requests_of_strangers_keep_out_none_with_the_token(serve: Serve) -> Non
     for thread in threads:
         thread.start()
     try:
-        n_asked = 0
-        while n_asked < 20 or statuses[503] < 20:
+        for _ in range(20):
             server.client.post("/v1/predict", json={"texts": ["pills"]}).raise_for_status()
             server.client.get("/v1/labels").raise_for_status()
-            n_asked += 1
+        wait_until(lambda: server.client.get("/v1/labels").raise_for_status() and statuses[503] >= 20)
     finally:
         is_over.set()
         for thread in threads:
-            thread.join()
+            thread.join(PATIENCE)
     assert set(statuses) == {200, 503}

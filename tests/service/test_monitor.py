@@ -6,7 +6,6 @@ import json
 import os
 import re
 import resource
-import socket
 
 import pytest
 
@@ -93,10 +92,8 @@ def test_out_of_file_descriptors_the_log_says_so_once(serve: Serve) -> None:
     n_open = len(os.listdir(f"/proc/{server.process.pid}/fd"))
     _, most = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
     resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (n_open + 5, most))
-    host, _, port = server.host.partition(":")
-    connections = [socket.create_connection((host, int(port))) for _ in range(20)]
-    while "out of system resource" not in server.log.read_text():
-        assert server.process.poll() is None
+    connections = [server.connect() for _ in range(20)]
+    wait_until(lambda: server.process.poll() is not None or "out of system resource" in server.log.read_text())
     for connection in connections:
         connection.close()
     assert server.client.get("/healthz").status_code == 200  # asyncio tries again in a second

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
+import subprocess
+import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 import bunrui
 from bunrui.data import read
-from tests.service.conftest import TOKEN, TOPICS, Server
+from tests.service.conftest import SOURCE, TOKEN, TOPICS, Server
 from tests.support.tab import EXPECTED, Browser, Page, Tab, last_change, n_documents, table, upload
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import PATIENCE, wait_until
 
 TEXT = "The prime minister welcomed the team after the final and promised parliament a vote on the stadium."
 JAPANESE = "首相は決勝のあと代表チームを官邸に迎え、新しい競技場の予算を議会に約束した。"
@@ -103,8 +106,7 @@ def test_a_training_that_was_cancelled_too_late_is_told(tab: Tab) -> None:
         if not late:
             late.append(route)
             page.get_by_role("button", name="Cancel").click()
-            while tab.server.client.get(route.request.url).json()["state"] != "done":
-                pass
+            wait_until(lambda: tab.server.client.get(route.request.url).json()["state"] == "done")
         route.continue_()
 
     page.route("**/v1/jobs/*", be_late)
@@ -562,8 +564,7 @@ def test_audit_keys_keep_their_meaning(browser: Browser, topics: Server) -> None
     page.keyboard.press(digit)
     EXPECTED(tab.view.locator(".card p").first).not_to_have_text(place)
     assert changes(before, counts(topics)) == {"topic t": -1, label: 1}
-    page.reload()
-    page.wait_for_selector("html[data-ready]")
+    tab.reload()
     tab.go("audit")
     tab.view.get_by_role("button", name="Look for suspect labels").click()
     EXPECTED(tab.view.locator(".card .chip").first).to_be_visible()
@@ -663,7 +664,7 @@ def test_in_japanese(browser: Browser, news: Server) -> None:
     page.select_option("#language", "ko")
     EXPECTED(page.locator("#words-title")).to_have_text("단어")
     EXPECTED(tab.view.locator(".word caption")).to_have_text("首相")
-    page.reload()
+    tab.reload()
     EXPECTED(page.locator("nav a").first).to_have_text("분류")
     tab.close()
 
@@ -711,7 +712,7 @@ def test_without_the_token(browser: Browser, news: Server) -> None:
     page.get_by_label("Token", exact=True).fill(TOKEN)
     page.keyboard.press("Enter")
     EXPECTED(page.locator("#notice")).to_be_hidden()
-    page.reload()
+    tab.reload()
     EXPECTED(page.get_by_role("button", name="Forget the token")).to_be_visible()
     tab.close("401")
 
@@ -889,7 +890,7 @@ def test_dark_and_light(browser: Browser, news: Server) -> None:
     page.locator("#theme").click()
     light = page.evaluate(ground)
     assert dark == "rgb(16, 22, 27)" and light == "rgb(247, 248, 249)"
-    page.reload()
+    tab.reload()
     assert page.evaluate(ground) == light
     tab.close()
 
@@ -898,7 +899,7 @@ def test_dark_and_light(browser: Browser, news: Server) -> None:
 
 
 def test_the_policy_is_strict(news: Server) -> None:
-    with httpx.Client(base_url=news.url) as client:
+    with news.stranger() as client:
         for path in ("/", "/js/main.js", "/style.css", "/lang/ja.json"):
             answer = client.get(path)
             assert answer.status_code == 200 and "unsafe" not in answer.headers["content-security-policy"], path
@@ -913,22 +914,28 @@ def test_the_limit_of_explanations_is_that_of_the_service(news: Server) -> None:
 
 
 def test_demo_serves_the_page(browser: Browser, tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
-    environment = os.environ | {"PYTHONPATH": str(Path(bunrui.__file__).parents[1]), "TMPDIR": str(tmp_path)}
+    temporary, log = tmp_path / "temporary", tmp_path / "log"
+    temporary.mkdir()
+    environment = os.environ | {"PYTHONPATH": str(SOURCE), "TMPDIR": str(temporary)}
     command = [sys.executable, "-m", "bunrui", "demo", "--serve", "--no-browser"]
-    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        said = process.stderr.readline()
-        address = re.fullmatch(r"the page is at (http://127\.0\.0\.1:\d+/#token=[\w-]{32})\n", said)[1]
+    with log.open("wb") as stderr:
+        reset = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+        process = subprocess.Popen(command, env=environment, stderr=stderr, preexec_fn=reset)
+    try:
+        wait_until(lambda: process.poll() is not None or "\n" in log.read_text())
+        said = log.read_text().splitlines()[0]
+        address = re.fullmatch(r"the page is at (http://127\.0\.0\.1:\d+/#token=[\w-]{32})", said)[1]
         page = browser.new_page()
+        page.set_default_timeout(1000 * PATIENCE)
         page.goto(address)
-        page.wait_for_selector("html[data-ready]", timeout=1000 * PATIENCE)
+        page.wait_for_selector("html[data-ready]")
         EXPECTED(page.locator("#about")).to_contain_text("news.bunrui")
         EXPECTED(page.locator("#about")).to_contain_text("400")
         EXPECTED(page.locator("#notice")).to_be_hidden()
         page.close()
-        process.send_signal(2)
-        process.stderr.read()
-    assert process.returncode == 0 and list(tmp_path.iterdir()) == []
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 0
+    finally:
+        process.kill()
+        process.wait(PATIENCE)
+    assert list(temporary.iterdir()) == []

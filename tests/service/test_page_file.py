@@ -77,7 +77,7 @@ def test_a_table_to_sort_and_to_search(file: Tab) -> None:
     field.fill(label)
     field.press("Enter")
     EXPECTED(file.view.locator(".answers tbody .tag").filter(has_not_text=label)).to_have_count(0)
-    file.page.reload()
+    file.reload()
     EXPECTED(rows).to_have_count(50)
     EXPECTED(file.view.get_by_role("heading", name="new.")).to_be_visible()
     EXPECTED(file.view.get_by_role("button", name="Teach with these documents")).to_be_visible()

@@ -49,11 +49,11 @@ def test_a_test_file(tab: Tab) -> None:
     EXPECTED(tab.view.locator(".figures")).to_contain_text("Documents3")
     assert "never learned" not in downloaded(page) and info(tab.server) == before
     # the result stays, and says when it is old
-    page.reload()
+    tab.reload()
     EXPECTED(tab.view.get_by_role("heading", name="Tested on test.csv")).to_be_visible()
     assert tab.view.get_by_text("The classifier was changed since").count() == 0
     tab.server.client.post("/v1/learn", json={"texts": ["noon"], "labels": ["world"]}).raise_for_status()
-    page.reload()
+    tab.reload()
     EXPECTED(tab.view.get_by_text("The classifier was changed since")).to_be_visible()
     tab.server.client.post("/v1/undo").raise_for_status()
 
@@ -91,7 +91,7 @@ def test_the_confusions_of_any_label(browser: Browser, topics: Server) -> None:
 
 def test_compare_and_take_on(tab: Tab) -> None:
     before = info(tab.server)
-    page = tab.open("compare")
+    tab.open("compare")
     tab.view.get_by_role("button", name="Compare", exact=True).click()
     present = tab.view.locator(".is-present th")
     own = before["choice"]["candidate"]["model"]
@@ -107,7 +107,7 @@ def test_compare_and_take_on(tab: Tab) -> None:
     EXPECTED(tab.view.locator(".present")).to_contain_text(f"Calibrated on {before['documents']} documents")
     tab.view.get_by_role("button", name="Undo").click()
     EXPECTED(tab.view.locator(".present")).to_contain_text("not calibrated")
-    page.reload()  # the comparison is there again
+    tab.reload()  # the comparison is there again
     EXPECTED(present).to_have_text("bernoulli")
     tab.view.get_by_role("button", name="Let the file choose").click()
     EXPECTED(tab.view.locator(".outcome")).to_contain_text(f"this file answers by {own} now.")

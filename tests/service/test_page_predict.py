@@ -14,6 +14,7 @@ import pytest
 import bunrui
 from tests.service.conftest import SOURCE, TOKEN, Server, running
 from tests.support.tab import EXPECTED, Browser, Tab
+from tests.support.waiting import PATIENCE
 
 TEXT = "The prime minister welcomed the team after the final and promised parliament a vote on the stadium."
 HARD = 'it\'s "new" $HOME `id` \\ 50% -n\nand tea & rice; 首相\t'
@@ -95,8 +96,8 @@ def test_the_same_elsewhere(tab: Tab) -> None:
     folder = tab.server.path.parent
 
     def run(*command: str) -> str:
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
-        return done.stdout
+        options = {"cwd": folder, "env": environment, "timeout": PATIENCE}
+        return subprocess.run(command, capture_output=True, text=True, check=True, **options).stdout
 
     shell = said["shell"].replace("bunrui explain", f"{sys.executable} -m bunrui explain --json", 1)
     found = json.loads(run("bash", "-c", shell))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import httpx
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -185,7 +184,7 @@ def test_nothing_learned_yet(serve: Serve, tmp_path: Path) -> None:
 
 
 def test_two_clients_at_once(server: Server) -> None:
-    with httpx.Client(base_url=server.url) as other:
+    with server.stranger() as other:
         for _ in range(20):
             a = server.client.post("/v1/predict", json={"texts": NEW}).json()
             assert other.post("/v1/predict", json={"texts": NEW}).json() == a

@@ -11,7 +11,6 @@ from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
-import httpx
 import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,7 +24,7 @@ from bunrui.service.predictions import Answers
 from bunrui.service.spool import Files
 from tests.service.conftest import Serve, Server, finished, problem, running, shared_server
 from tests.support.examples import quick, quick_rows
-from tests.support.waiting import PATIENCE, wait_until
+from tests.support.waiting import wait_until
 
 BYTES = {"Content-Type": "application/octet-stream"}
 TEXTS = ["cheap pills now", "lunch at noon", "=money+fast", 'meeting, "noon"', "zzz"]
@@ -462,7 +461,7 @@ def test_a_refused_file_leaves_nothing(serve: Serve, tmp_path: Path, monkeypatch
 
 
 def test_strangers_predict_files_and_do_not_learn_them(own: Server) -> None:
-    with httpx.Client(base_url=own.url, timeout=PATIENCE) as stranger:
+    with own.stranger() as stranger:
         answer = stranger.post("/v1/files", params={"name": "a.csv"}, content=as_csv(ROWS), headers=BYTES)
         id = answer.json()["id"]
         assert stranger.get(f"/v1/files/{id}").json()["text"] == "said"

@@ -15,7 +15,7 @@ import pytest
 
 import bunrui
 from tests.service.conftest import SOURCE, Serve, Server
-from tests.support.waiting import wait_until
+from tests.support.waiting import PATIENCE, wait_until
 
 NEW = [f"new{k} " + " ".join(f"{k}v{j}" for j in range(200)) for k in range(400)]
 
@@ -41,6 +41,7 @@ def command(*arguments: str) -> str:
         capture_output=True,
         text=True,
         env=os.environ | {"PYTHONPATH": str(SOURCE)},
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

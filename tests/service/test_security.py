@@ -6,12 +6,10 @@ import socket
 import struct
 from typing import Any
 
-import httpx
 import pyarrow as pa
 import pytest
 
 from tests.service.conftest import ARROW, TOKEN, Serve, Server, problem, stream
-from tests.support.waiting import PATIENCE
 
 JSON = {"Content-Type": "application/json"}
 LEARN = {"texts": ["a"], "labels": ["x"]}
@@ -28,7 +26,7 @@ def n_documents(server: Server) -> int:
 @pytest.mark.parametrize("given", [None, "", "Bearer", f"Basic {TOKEN}", "Bearer wrong", f"Bearer {TOKEN}x", TOKEN])
 def test_writing_needs_the_token(server: Server, verb: str, given: str | None) -> None:
     headers = {} if given is None else {"Authorization": given}
-    with httpx.Client(base_url=server.url) as client:
+    with server.stranger() as client:
         refused = client.post(f"/v1/{verb}", json=LEARN, headers=headers)
     problem(refused, 401, "no-token")
     assert refused.headers["www-authenticate"] == "Bearer"
@@ -36,7 +34,7 @@ def test_writing_needs_the_token(server: Server, verb: str, given: str | None) -
 
 
 def test_reading_needs_none(server: Server) -> None:
-    with httpx.Client(base_url=server.url) as client:
+    with server.stranger() as client:
         assert client.post("/v1/predict", json={"texts": ["a"]}).status_code == 200
         assert client.get("/v1/labels").status_code == 200
 
@@ -258,8 +256,7 @@ def test_views_of_one_long_text(server: Server) -> None:
 
 def raw(server: Server, message: bytes) -> bytes:
     """What comes back for bytes that no client would send."""
-    host, _, port = server.host.partition(":")
-    with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
+    with server.connect() as connection:
         connection.sendall(message.replace(b"HOST", server.host.encode()))
         connection.shutdown(socket.SHUT_WR)
         answer = b""

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 import bunrui
@@ -306,7 +305,7 @@ def test_documents_that_cannot_be_kept(empty: Server) -> None:
 
 def test_strangers_see_nothing(empty: Server) -> None:
     begin(empty, mails(5))
-    with httpx.Client(base_url=empty.url) as stranger:
+    with empty.stranger() as stranger:
         for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/next"), ("POST", "/answer"), ("GET", "/progress")):
             json = {"json": {"client": "a"}} if method == "POST" else {}
             problem(stranger.request(method, f"/v1/teach{path}", **json), 401, "no-token")

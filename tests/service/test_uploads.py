@@ -6,8 +6,6 @@ import gzip
 import io
 import json
 import re
-import socket
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,7 @@ from bunrui.service.errors import Problem
 from bunrui.service.uploads import Upload
 from tests.service.conftest import TOKEN, Serve, Server, finished, problem, shared_server
 from tests.support.examples import quick_rows
-from tests.support.waiting import PATIENCE, wait_until
+from tests.support.waiting import wait_until
 
 BYTES = {"Content-Type": "application/octet-stream"}
 CSV = "subject,folder\ncheap pills,spam\n無料の薬,spam\n会議は正午,ham\n".encode()
@@ -321,8 +319,7 @@ def ask_and_leave(server: Server, path: str, body: bytes) -> None:
     """Send a request, and close the connection before the answer."""
     head = f"POST {path} HTTP/1.1\r\nHost: {server.host}\r\nAuthorization: Bearer {TOKEN}\r\n"
     head += f"Content-Type: application/octet-stream\r\nContent-Length: {len(body)}\r\n\r\n"
-    host, port = server.host.split(":")
-    with socket.create_connection((host, int(port))) as connection:
+    with server.connect() as connection:
         connection.sendall(head.encode() + body)
 
 
@@ -350,8 +347,7 @@ def test_what_has_begun_is_learned_before_the_end(serve: Serve) -> None:
     asked = server.client.post("/v1/train", params={"name": "many.csv"}, content=body.encode(), headers=BYTES)
     assert asked.status_code == 202
     # The service waits for seconds, in which a busy machine may not even start the process that reads the file.
-    while server.client.get(asked.headers["location"]).json()["progress"]["total"] is None:
-        time.sleep(0.005)
+    wait_until(lambda: server.client.get(asked.headers["location"]).json()["progress"]["total"] is not None)
     assert server.stop() == 0
     with bunrui.open(server.path, read_only=True) as clf:
         assert clf.counts.n_docs == 304 and clf.check().is_right
@@ -389,7 +385,7 @@ def test_several_labels_and_ids(own: Server) -> None:
 
 def test_files_need_the_token_and_the_right_type(own: Server, small: Server) -> None:
     for path in ("/v1/inspect", "/v1/train"):
-        with httpx.Client(base_url=own.url) as client:
+        with own.stranger() as client:
             problem(client.post(path, params={"name": "a.csv"}, content=CSV, headers=BYTES), 401, "no-token")
         problem(small.client.post(path, params={"name": "a.csv"}, content=CSV, headers=BYTES), 403, "read-only")
         for kind in ("text/csv", "multipart/form-data", "application/json", "text/plain"):
@@ -401,8 +397,8 @@ def test_files_need_the_token_and_the_right_type(own: Server, small: Server) -> 
 
 def test_who_knows_the_token(own: Server) -> None:
     assert own.client.get("/v1/token").json() == {"right": True}
-    with httpx.Client(base_url=own.url, headers={"Authorization": f"Bearer {TOKEN}x"}) as client:
-        problem(client.get("/v1/token"), 401, "no-token")
+    with own.stranger() as client:
+        problem(client.get("/v1/token", headers={"Authorization": f"Bearer {TOKEN}x"}), 401, "no-token")
 
 
 def test_strangers_who_compare_keep_no_training_away(serve: Serve, tmp_path: Path) -> None:
@@ -410,7 +406,7 @@ def test_strangers_who_compare_keep_no_training_away(serve: Serve, tmp_path: Pat
     with bunrui.create(tmp_path / "many.bunrui") as clf:
         clf.learn(texts, [f"label{k % 7}" for k in range(500)])
     server = serve(path=tmp_path / "many.bunrui")
-    with httpx.Client(base_url=server.url, timeout=PATIENCE) as stranger:
+    with server.stranger() as stranger:
         started = [stranger.post("/v1/compare", json={"trained": True}) for _ in range(5)]
         problem(stranger.post("/v1/curve"), 503, "busy")
         assert train(server, "mails.csv", CSV, text="subject", label="folder")["state"] == "done"

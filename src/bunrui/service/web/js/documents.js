@@ -1,14 +1,14 @@
 // Documents of the file: what one looks like in a list, and a search through all of them.
 
 import { address, get } from "./api.js";
-import { noted, relabel, undo, unlearn } from "./changes.js";
+import { relabel, undo, unlearn } from "./changes.js";
 import { button, data, field, h, replace, show } from "./dom.js";
 import { t, when } from "./i18n.js";
 import { picker, setPicker } from "./picker.js";
 import { open } from "./results.js";
 import { visible } from "./show.js";
 import { countedLabels, hasSets, state } from "./state.js";
-import { announce, guarded, oneAtATime } from "./tell.js";
+import { announce, guarded, lastOf, oneAtATime, watched } from "./tell.js";
 
 const MOST_SHOWN = 20; // on a page
 const WHOLE = 4000000; // characters, as the service has it
@@ -51,7 +51,7 @@ export function item(one, { beside = null, change = null } = {}) {
 
 /** The search: by text, label and time, page by page; what is chosen gets other labels, or is unlearned. */
 export function browser() {
-  let turn = 0; // of the search: what an older one finds is not shown
+  const asked = lastOf(); // what an older search finds is not shown
   let found = [];
   let next = null;
   let label = null;
@@ -75,7 +75,7 @@ export function browser() {
   const acting = h("fieldset", { class: "acting", hidden: true });
   const outcome = h("div", { class: "outcome", role: "status" });
   const list = h("ul", { class: "documents" });
-  const more = button("history.more", () => look(), null, { hidden: true });
+  const more = button("history.more", guarded(() => look()), null, { hidden: true });
   const element = h("div", {}, form, outcome, acting, looking, list, more);
 
   const midnight = (day, plus = 0) => {
@@ -95,19 +95,19 @@ export function browser() {
 
   const changes = () => `${state.info?.transactions} ${state.info?.documents}`;
 
-  const search = guarded(async () => {
+  function search() {
     searched = changes();
     chosen.clear();
     found = [];
     next = null;
     replace(list);
     drawActing();
-    await look();
-  });
+    return look();
+  }
 
   /** Read on from where the list ends, until there is something to show: one page of the service may find nothing. */
-  const look = guarded(async () => {
-    const mine = ++turn;
+  const look = watched(async () => {
+    const isLast = asked();
     const options = { ...wanted(), limit: MOST_SHOWN };
     const before = found.length;
     let looked = 0;
@@ -121,7 +121,7 @@ export function browser() {
         show(replace(looking, h("span", { class: "muted", t: said }), stop), true);
       }
       const page = await get(address("/v1/documents", { ...options, begin: next }));
-      if (mine !== turn) return;
+      if (!isLast()) return;
       found.push(...page.documents);
       list.append(...page.documents.map((one) => item(one, { beside: box(one) })));
       next = page.next;
@@ -176,17 +176,15 @@ export function browser() {
   const forget = alone(async () => tell("history.unlearned", await unlearn([...chosen])));
   const takeBack = alone(async (change) => {
     await undo(change);
-    await tell("predict.undone", await noted("undo", { transaction: null, changed: change.changed }));
+    return tell("predict.undone", { transaction: null, changed: change.changed });
   });
 
   /** Say what was changed, offer to take it back, and look again: the documents stand elsewhere now. */
-  async function tell(key, change) {
-    const said = { n: change.changed };
+  function tell(key, change) {
     const undoing = change.transaction !== null && button("predict.undo", () => takeBack(change));
-    replace(outcome, h("p", { t: [key, said] }), undoing);
-    await search();
-    announce(t(key, said));
-    (outcome.querySelector("button") ?? words).focus();
+    replace(outcome, h("p", { t: [key, { n: change.changed }] }), undoing);
+    search();
+    return undoing || words;
   }
 
   function drawLabels() {
@@ -202,15 +200,19 @@ export function browser() {
     );
   }
 
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    replace(outcome);
-    search();
-  });
+  form.addEventListener(
+    "submit",
+    guarded((event) => {
+      event.preventDefault();
+      replace(outcome);
+      return search();
+    }),
+  );
+
   /** The labels may be others now; at first, and after changes made elsewhere, show the documents as they are. */
   function update() {
     drawLabels();
-    if (acting.disabled || (turn && searched === changes())) return; // a change of this search looks again by itself
+    if (acting.disabled || searched === changes()) return; // a change of this search looks again by itself
     replace(outcome); // its button would undo something else
     search();
   }

@@ -5,7 +5,7 @@ import { button, data, h, inRow, replace, show, tick } from "./dom.js";
 import { refuseDrops } from "./files.js";
 import { LANGUAGES, bind, language, preferred, t, use } from "./i18n.js";
 import { canWrite, events, refresh, state } from "./state.js";
-import { guarded, hush, problem } from "./tell.js";
+import { guarded, hush, problem, watched } from "./tell.js";
 import * as audit from "./views/audit.js";
 import * as compare from "./views/compare.js";
 import * as evaluate from "./views/evaluate.js";
@@ -33,19 +33,34 @@ const KEYS_OFF = "bunrui.keys.off";
 
 const place = (id) => document.getElementById(id);
 const made = {};
+let here = null; // the address of the view that is shown
+let current = null; // the view
 
 // --- views
 
+/** The address of a view; that of the link that skips is none. */
+const address = () => (location.hash === "#main" ? (here ?? "") : location.hash);
+
 /** The view that the address names, and what it says behind a question mark. */
 function route() {
-  const [name, query = ""] = location.hash.replace(/^#\/?/, "").split("?", 2);
+  const [name, query = ""] = address().replace(/^#\/?/, "").split("?", 2);
   const isKnown = Object.hasOwn(VIEWS, name);
   return { name: isKnown ? name : "predict", parameters: new URLSearchParams(isKnown ? query : "") };
 }
 
+/** Go to a view at once: `hashchange` comes later, and would take the focus from what is pressed until then. */
+function visit(hash) {
+  location.hash = hash;
+  arrive();
+}
+
+function arrive() {
+  if (address() !== here) go();
+}
+
 function go({ focus = true } = {}) {
-  if (location.hash === "#main") return; // the link that skips
   const { name, parameters } = route();
+  current = made[name];
   hush();
   for (const [other, view] of Object.entries(made)) show(view.element, other === name);
   for (const link of place("nav").children) {
@@ -53,11 +68,18 @@ function go({ focus = true } = {}) {
     else link.removeAttribute("aria-current");
   }
   document.title = `${t(`${name}.title`)} – bunrui`;
-  made[name].shown?.(parameters);
-  if (focus) made[name].element.querySelector("h2").focus();
+  current.shown?.(parameters);
+  here = address();
+  if (focus) current.element.querySelector("h2").focus();
 }
 
-const current = () => made[route().name];
+/** Follow a link to a view. */
+function onClick(event) {
+  const link = event.target.closest("a[href^='#/']");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  visit(link.hash);
+}
 
 // --- the token
 
@@ -189,9 +211,9 @@ function onKey(event) {
   if (localStorage.getItem(KEYS_OFF)) return;
   if (key === "/") {
     event.preventDefault();
-    current().focus?.();
-  } else if (Object.hasOwn(LETTERS, key)) location.hash = `#/${LETTERS[key]}`;
-  else if (current().key?.(key)) event.preventDefault(); // the letter is no text of the field that has the focus now
+    current.focus?.();
+  } else if (Object.hasOwn(LETTERS, key)) visit(`#/${LETTERS[key]}`);
+  else if (current.key?.(key)) event.preventDefault(); // the letter is no text of the field that has the focus now
 }
 
 // --- the header
@@ -272,7 +294,9 @@ async function begin() {
     place("main").append(made[name].element);
   }
   events.addEventListener("info", tellAbout);
-  window.addEventListener("hashchange", () => (takeToken() ? meet() : go()));
+  events.addEventListener("visit", ({ detail }) => visit(detail));
+  window.addEventListener("hashchange", watched(() => (takeToken() ? meet() : arrive())));
+  document.addEventListener("click", onClick);
   document.addEventListener("keydown", onKey);
   refuseDrops();
   go({ focus: false });

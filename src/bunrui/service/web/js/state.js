@@ -27,14 +27,23 @@ export const thresholds = {
   set: (found) => sessionStorage.setItem(THRESHOLDS, JSON.stringify(found)),
 };
 
+const tell = (name, detail) => events.dispatchEvent(new CustomEvent(name, { detail }));
+
 /** Go to a view, which is handed something. */
 export function hand(view, name, detail) {
-  location.hash = `#/${view}`;
-  events.dispatchEvent(new CustomEvent(name, { detail }));
+  tell("visit", `#/${view}`);
+  tell(name, detail);
 }
 
-/** Look what the classifier is now; views are told. */
+let asked = 0;
+let answered = 0;
+
+/** Look what the classifier is now; views are told.  An answer that comes after that to a later question is old. */
 export async function refresh() {
-  state.info = await get("/v1/info");
-  events.dispatchEvent(new Event("info"));
+  const mine = ++asked;
+  const info = await get("/v1/info");
+  if (mine < answered) return;
+  answered = mine;
+  state.info = info;
+  tell("info");
 }

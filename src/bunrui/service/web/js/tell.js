@@ -58,34 +58,51 @@ export function why(message, fields = {}) {
 
 export const hush = () => replace(place("alert"));
 
-/** Call a listener; what goes wrong is shown. */
-export const guarded =
-  (listener) =>
+/** Do something in the background; what goes wrong is shown. */
+export const watched =
+  (work) =>
   async (...parameters) => {
-    hush();
     try {
-      return await listener(...parameters);
+      return await work(...parameters);
     } catch (error) {
       problem(error);
     }
   };
 
+/** Call a listener: the problem of before is over, and what goes wrong now is shown. */
+export const guarded = (listener) => (...parameters) => (hush(), watched(listener)(...parameters));
+
 /**
  * Make listeners of which one runs at a time: what is pressed meanwhile does nothing, so that a double click changes
- * something once.  `busy` is told when one begins and when it ends.
+ * something once.  `busy` is told when one begins and when it ends; it disables the controls, best in a fieldset, where
+ * those that are drawn meanwhile are disabled, too.  Then the focus goes to the element that the listener returns, or
+ * back to the control that was pressed, unless the user has gone elsewhere.
  */
 export function oneAtATime(busy = () => {}) {
   let isBusy = false;
   return (listener) =>
     guarded(async (...parameters) => {
       if (isBusy) return;
+      const pressed = document.activeElement;
+      let result;
       busy((isBusy = true));
       try {
-        return await listener(...parameters);
+        return (result = await listener(...parameters));
       } finally {
         busy((isBusy = false));
+        const next = result instanceof Element ? result : pressed;
+        if ([document.body, pressed].includes(document.activeElement)) next.focus({ preventScroll: next === pressed });
       }
     });
+}
+
+/** Make functions of which the last call counts: each gets a question, whether it is still the last. */
+export function lastOf() {
+  let turn = 0;
+  return () => {
+    const mine = ++turn;
+    return () => mine === turn;
+  };
 }
 
 /** A bar that follows work in the background, with a way to stop it. */
@@ -118,8 +135,8 @@ export async function withProgress(target, start, unit = "job.documents") {
   try {
     return await start({ progress, signal: aborting.signal });
   } finally {
+    if (target.contains(element)) target.removeAttribute("aria-busy");
     element.remove();
-    target.removeAttribute("aria-busy");
   }
 }
 
@@ -131,6 +148,7 @@ export async function withProgress(target, start, unit = "job.documents") {
 export function lasting(name, target, show, { unit, grow = () => {} } = {}) {
   const place = `bunrui.job.${name}`;
   const kept = () => JSON.parse(sessionStorage.getItem(place) ?? "null");
+  const begun = lastOf();
   let isAsked = false; // once for each load of the page
 
   const followed = (begin) =>
@@ -148,17 +166,18 @@ export function lasting(name, target, show, { unit, grow = () => {} } = {}) {
 
   async function start(path, { about = {}, ...options } = {}) {
     isAsked = true;
+    const isLast = begun();
     const { transactions } = state.info;
     const started = ({ id }) => sessionStorage.setItem(place, JSON.stringify({ id, transactions, ...about }));
     const result = await followed((watch) => work(path, { ...options, ...watch, started }));
-    show(result, { transactions, ...about });
-    return result;
+    if (isLast()) show(result, { transactions, ...about });
   }
 
-  const restore = guarded(async () => {
+  const restore = watched(async () => {
     const known = kept();
     if (isAsked || !known || !state.info) return;
     isAsked = true;
+    const isLast = begun();
     let job;
     try {
       job = await get(`/v1/jobs/${known.id}`);
@@ -167,7 +186,8 @@ export function lasting(name, target, show, { unit, grow = () => {} } = {}) {
       throw error;
     }
     if (job.state === "failed" || job.state === "cancelled") return;
-    show(await followed((watch) => follow(job, watch)), known);
+    const result = isLast() && (await followed((watch) => follow(job, watch)));
+    if (isLast()) show(result, known);
   });
 
   /** What was measured before a change that does not concern it is not old. */

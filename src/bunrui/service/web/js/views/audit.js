@@ -30,8 +30,10 @@ export function create() {
   const kept = () => JSON.parse(sessionStorage.getItem(KEPT) ?? "[]");
   const keepAll = (digests) => sessionStorage.setItem(KEPT, JSON.stringify(digests));
 
+  const deciding = h("fieldset", {}, card);
   const alone = oneAtATime((isBusy) => {
-    for (const control of card.querySelectorAll("button, input")) control.disabled = isBusy;
+    deciding.disabled = isBusy;
+    lock();
   });
 
   /** Give labels that are new the next keys; one that is gone keeps its own, in case it comes back. */
@@ -151,29 +153,29 @@ export function create() {
   const keep = alone(async () => {
     keepAll([...kept(), suspects[at].digest]);
     done.push(null);
-    move(1);
+    return move(1);
   });
   const change = alone(async (label) => {
     done.push({ ...(await relabel(suspects[at].digest, label)), label });
-    move(1);
+    return move(1);
   });
   const choose = (label) => (suspects[at].given.includes(label) ? keep() : change(label));
   const back = alone(async () => {
     if (done.at(-1)) await undo(done.at(-1));
     else keepAll(kept().slice(0, -1));
     done.pop();
-    move(-1);
+    return move(-1);
   });
 
   function move(by) {
     at += by;
     draw();
-    card.focus(); // the button that was pressed is gone
+    return card; // the button that was pressed is gone
   }
 
   const lock = () => {
     locked.hidden = canWrite();
-    begin.disabled = !canWrite();
+    begin.disabled = deciding.disabled || !canWrite();
   };
   events.addEventListener("info", lock);
   const element = view(
@@ -181,7 +183,7 @@ export function create() {
     locked,
     inRow(begin),
     running,
-    card,
+    deciding,
     same(() => ({
       curl: curlJob("/v1/audit", { json: {}, token: true }),
       python: program("for suspect in bunrui.selection.audit(clf).suspects[:20]:", "    print(suspect)"),

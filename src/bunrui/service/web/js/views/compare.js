@@ -16,8 +16,14 @@ export function create() {
   const change = h("div", { class: "outcome", role: "status" });
   const found = h("div", { class: "whole" });
   const trained = h("input", { type: "checkbox", id: "trained" });
+  // Beside the bars of progress, whose buttons cancel.
+  const parts = [
+    h("fieldset", {}, present),
+    h("fieldset", {}, change, tick("compare.trained", trained), inRow(button("compare.go", () => start(), "primary"))),
+    h("fieldset", {}, found),
+  ];
   const alone = oneAtATime((isBusy) => {
-    for (const button of element.querySelectorAll("button.act")) button.disabled = isBusy;
+    for (const part of parts) part.disabled = isBusy;
   });
   const grow = ({ html }) => replace(found, drawing(html));
   const last = lasting("compare", running, finish, { unit: "job.measurements", grow });
@@ -74,7 +80,7 @@ export function create() {
       before: percent(calibration.ece_before),
       after: percent(calibration.ece_after),
     };
-    const way = (key, path, json) => button(key, () => act(path, json), "act");
+    const way = (key, path, json) => button(key, () => act(path, json));
     replace(
       present,
       h("p", { t: [model === "auto" ? "compare.auto" : "compare.now", { model: answering() }] }),
@@ -98,10 +104,10 @@ export function create() {
     const noticed = await noted("set", done);
     stay(transactions);
     const key = done.transaction === null ? "compare.same" : "compare.changed";
-    const back = button("predict.undo", () => takeBack(noticed), "act");
+    const back = button("predict.undo", () => takeBack(noticed));
     replace(change, h("p", { t: [key, { model: answering() }] }), done.transaction !== null && back);
     announce(t(key, { model: answering() }));
-    (done.transaction === null ? present.querySelector("button") : back)?.focus();
+    return done.transaction === null ? present.querySelector("button") : back;
   });
 
   const takeBack = alone(async (noticed) => {
@@ -121,13 +127,11 @@ export function create() {
 
   const element = view(
     "compare",
-    present,
+    parts[0],
     acting,
-    change,
-    tick("compare.trained", trained),
-    inRow(button("compare.go", start, "primary act")),
+    parts[1],
     running,
-    found,
+    parts[2],
     same(() => ({
       curl: curlJob("/v1/compare", { json: { trained: trained.checked } }),
       python: program(

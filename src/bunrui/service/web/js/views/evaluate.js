@@ -7,7 +7,7 @@ import { calibration, results } from "../results.js";
 import { curlJob, file, program, same } from "../same.js";
 import { visible } from "../show.js";
 import { canWrite, events, hasSets, thresholds } from "../state.js";
-import { aged, announce, guarded, lasting, oneAtATime, withProgress } from "../tell.js";
+import { aged, announce, lasting, oneAtATime, withProgress } from "../tell.js";
 import { beginning, upload } from "../upload.js";
 
 /** Leave each document out; who has the token sees the mistakes, too. */
@@ -19,7 +19,12 @@ export function create() {
   const running = h("div");
   const found = h("div", { class: "found" });
   const learning = h("div");
-  const alone = oneAtATime((isBusy) => files.lock(isBusy));
+  const alone = oneAtATime((isBusy) => {
+    files.lock(isBusy);
+    go.disabled = reporting.disabled = isBusy;
+  });
+  const go = button("evaluate.go", () => start(), "primary");
+  const reporting = button("evaluate.report", () => report());
 
   const last = lasting("evaluate", running, draw);
   const curve = lasting("curve", learning, drawCurve);
@@ -43,7 +48,7 @@ export function create() {
       name && h("h3", { t: ["evaluate.tested", { name }] }),
       result.unknown?.length > 0 &&
         h("p", { class: "warning", t: ["evaluate.unknown", { labels: result.unknown.map(visible).join(", ") }] }),
-      canReport && button("evaluate.report", report),
+      canReport && reporting,
       results(result),
       result.sets && sets(result.sets),
       h("div", { class: "grid" }, calibration(result), growing),
@@ -91,7 +96,8 @@ export function create() {
 
   // --- the learning curve
 
-  const grow = guarded(() => curve.start("/v1/curve"));
+  const grow = oneAtATime((isBusy) => (growth.disabled = isBusy))(() => curve.start("/v1/curve"));
+  const growth = button("evaluate.grow", grow);
 
   function drawCurve({ folds, html }, known) {
     replace(
@@ -107,14 +113,14 @@ export function create() {
     "section",
     {},
     h("h3", { t: "evaluate.curve" }),
-    inRow(button("evaluate.grow", grow)),
+    inRow(growth),
     learning,
   );
   replace(found, growing);
   const testing = h("details", {}, h("summary", { t: "evaluate.file" }), files.drop, files.about);
   const element = view(
     "evaluate",
-    inRow(button("evaluate.go", start, "primary")),
+    inRow(go),
     testing,
     running,
     found,

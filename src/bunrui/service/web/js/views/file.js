@@ -7,7 +7,7 @@ import { number, percent, t } from "../i18n.js";
 import { picker, setPicker } from "../picker.js";
 import { visible } from "../show.js";
 import { canWrite, countedLabels, events, hand, refresh, state } from "../state.js";
-import { announce, guarded, oneAtATime, why, withProgress } from "../tell.js";
+import { announce, guarded, lastOf, oneAtATime, watched, why, withProgress } from "../tell.js";
 import { upload } from "../upload.js";
 import { LONGEST_EXPLAINED } from "./predict.js";
 
@@ -20,13 +20,13 @@ const KEPT = "bunrui.file"; // the service has the table; this tab knows which o
 export function create() {
   let job = null; // of which the table shows the result: { id, name, result, read, skip_bad, path }
   let asked = {};
-  let turns = 0;
   let timer = 0;
   let opened = null; // the row that is open
+  const loading = lastOf();
   const changes = new Map(); // what was corrected, by row, to take it back
 
   const running = h("div");
-  const found = h("div", { class: "found", hidden: true });
+  const found = h("fieldset", { class: "found", hidden: true });
   const summary = h("div", { role: "status" });
   const downloads = h("p", { class: "row" });
   const labels = h("span", { class: "field" });
@@ -42,7 +42,7 @@ export function create() {
   const alone = oneAtATime((isBusy) => {
     for (const part of [files.about, rows]) part.toggleAttribute("aria-busy", isBusy);
     files.lock(isBusy);
-    for (const control of found.querySelectorAll("button")) control.disabled = isBusy || "off" in control.dataset;
+    found.disabled = isBusy;
   });
 
   const files = upload({
@@ -122,13 +122,14 @@ export function create() {
   }
 
   /** Show the table of before, if the service still has it. */
-  const restore = guarded(async () => {
+  const restore = watched(async () => {
     const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null");
     if (job || !kept || !state.info) return;
     job = kept;
     try {
       await begin();
     } catch (error) {
+      if (job !== kept) return; // another file was predicted meanwhile
       job = null;
       sessionStorage.removeItem(KEPT);
       if (!(error instanceof Problem) || error.kind !== "not-found") throw error;
@@ -175,7 +176,8 @@ export function create() {
 
   // --- the table
 
-  const ask = alone(async (more) => {
+  /** Ask for other rows: the last question counts, also while a row is learned. */
+  const ask = guarded(async (more) => {
     asked = { ...asked, offset: 0, ...more };
     order.value = asked.order;
     await load();
@@ -183,18 +185,16 @@ export function create() {
   const sort = ([first, second]) => ask({ order: asked.order === first && second ? second : first });
 
   async function load() {
-    const mine = ++turns;
+    const isLast = loading();
     const page = await get(address(`/v1/predictions/${job.id}`, { ...asked, limit: LIMIT }));
-    if (mine !== turns) return;
+    if (!isLast()) return;
     for (const [head] of heads.values()) head.removeAttribute("aria-sort");
     const [head, direction] = heads.get(asked.order);
     head.setAttribute("aria-sort", direction);
     opened = null;
     replace(rows, page.rows.map(line));
     const last = asked.offset + page.rows.length;
-    const step = (key, offset, isThere) => {
-      return button(key, () => ask({ offset }), null, isThere ? {} : { disabled: true, "data-off": true });
-    };
+    const step = (key, offset, isThere) => button(key, () => ask({ offset }), null, { disabled: !isThere });
     replace(
       place,
       page.total > LIMIT && step("file.back", Math.max(0, asked.offset - LIMIT), asked.offset > 0),
@@ -226,7 +226,7 @@ export function create() {
     const wasOpen = opened?.row === one.row;
     const detail = wasOpen ? null : await detailOf(one);
     close();
-    if (detail) openWith(detail, one, row);
+    if (detail && row.isConnected) openWith(detail, one, row);
   });
 
   function close() {
@@ -270,8 +270,8 @@ export function create() {
     const change = await correct(whole.text, job.result.several ? given : given[0]);
     if (changes.has(whole.row) && change.kind === "relabel") change.before = changes.get(whole.row);
     changes.set(whole.row, change);
-    await mark(whole.row, row, given);
     announce(t("predict.learned", { label: given.map(visible).join(", ") }));
+    return mark(whole.row, row, given);
   });
 
   const takeBack = alone(async (whole, row) => {
@@ -279,19 +279,21 @@ export function create() {
     await undo(change);
     if (change.before) changes.set(whole.row, change.before);
     else changes.delete(whole.row);
-    await mark(whole.row, row, change.before ? [change.before.label].flat() : null);
     announce(t("predict.undone"));
+    return mark(whole.row, row, change.before ? [change.before.label].flat() : null);
   });
 
+  /** Show a row anew, and open; where others are shown by now, those that were asked for last. */
   async function mark(number, row, given) {
     const one = await post(`/v1/predictions/${job.id}`, { row: number, labels: given });
     const detail = await detailOf(one);
     const fresh = line(one);
     close();
-    row.replaceWith(fresh);
     drawAround();
+    if (!row.isConnected) return load();
+    row.replaceWith(fresh);
     openWith(detail, one, fresh);
-    opened.detail.querySelector("button, input")?.focus();
+    return opened.detail.querySelector("button, input");
   }
 
   /** What has learned nothing can predict nothing: who may teach it is led there. */

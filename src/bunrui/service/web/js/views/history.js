@@ -6,8 +6,8 @@ import { browser, item } from "../documents.js";
 import { t, when } from "../i18n.js";
 import { curl, file, labelLiteral, literal, program, same } from "../same.js";
 import { visible } from "../show.js";
-import { canWrite, events, refresh } from "../state.js";
-import { announce, guarded, oneAtATime } from "../tell.js";
+import { canWrite, events, refresh, state } from "../state.js";
+import { announce, guarded, lastOf, oneAtATime, watched } from "../tell.js";
 
 const MOST_CHANGES = 20; // on a page
 const MOST_ASKED = 5; // that are named, before they are taken back
@@ -19,6 +19,8 @@ export function create() {
   let older = null;
   let joined = 0;
   let isOld = true; // whether something may have changed since they were read
+  let reading = Promise.resolve(); // until they are drawn
+  const asked = lastOf();
 
   const name = h("input", { type: "text", id: "author", maxlength: 100, autocomplete: "name" });
   name.value = author.get();
@@ -26,6 +28,7 @@ export function create() {
   const outcome = h("div", { class: "outcome", role: "status" });
   const list = h("ol", { class: "changes" });
   const more = button("history.older", () => readOlder(), null, { hidden: true });
+  const past = h("fieldset", {}, list, more);
   const found = browser();
   const locked = h("p", { class: "muted", t: "history.readonly" });
   const signing = h("p", { class: "field" }, h("label", { for: "author", t: "history.name" }), name);
@@ -34,8 +37,7 @@ export function create() {
     h("h3", { t: "history.changes" }),
     signing,
     outcome,
-    list,
-    more,
+    past,
     h("h3", { t: "history.documents" }),
     locked,
     found.element,
@@ -58,17 +60,21 @@ export function create() {
 
   // --- the changes
 
-  const read = guarded(async () => {
-    isOld = false;
+  const read = watched(async () => {
+    const isLast = asked();
     const page = await get(address("/v1/log", { limit: Math.max(MOST_CHANGES, Math.min(changes.length, 1000)) }));
+    if (!isLast()) return;
     changes = page.changes;
     older = page.next;
     joined = page.joined;
+    isOld = false;
     draw();
   });
 
   const readOlder = guarded(async () => {
+    const isLast = asked();
     const page = await get(address("/v1/log", { limit: MOST_CHANGES, before: older }));
+    if (!isLast()) return;
     changes.push(...page.changes);
     older = page.next;
     draw();
@@ -90,7 +96,8 @@ export function create() {
     const isLast = change === standing[0];
     const behind = h("div", { class: "behind" });
     const press = (key, act, kind = "quiet") => canWrite() && button(key, act, kind);
-    const opening = press("history.show", () => openBehind(change, behind, opening));
+    const look = oneAtATime()((begin) => openBehind(change, behind, opening, look, begin));
+    const opening = press("history.show", () => look(null));
     const asking = h("div", { role: "alert" });
     return h(
       "li",
@@ -150,27 +157,23 @@ export function create() {
 
   // --- the documents behind one
 
-  const openBehind = guarded(async (change, place, opening, begin = null) => {
+  async function openBehind(change, place, opening, look, begin) {
     const isOpen = begin === null && place.firstChild !== null;
     opening.setAttribute("aria-expanded", String(!isOpen));
-    if (isOpen) return replace(place);
+    if (isOpen) return void replace(place);
     const page = await get(address("/v1/documents", { change: change.number, begin, limit: 20 }));
     const listed = place.querySelector("ul") ?? h("ul", { class: "documents" });
     listed.append(...page.documents.map((one) => item(one, { change })));
-    const further = button("history.more", () => goOn(page.next));
-    const goOn = (next) => openBehind(change, place, opening, next);
     replace(
       place,
       listed.firstChild || page.next !== null ? listed : h("p", { class: "muted", t: "history.joined" }),
-      page.next !== null && further,
+      page.next !== null && button("history.more", () => look(page.next)),
     );
-  });
+  }
 
   // --- the way back
 
-  const alone = oneAtATime((isBusy) => {
-    for (const button of list.querySelectorAll("button")) button.disabled = isBusy;
-  });
+  const alone = oneAtATime((isBusy) => (past.disabled = isBusy));
 
   /** Ask in so many words, before several changes are taken back. */
   function ask(place, change, after) {
@@ -215,19 +218,20 @@ export function create() {
       throw error;
     }
     await refresh();
-    list.querySelector("button")?.focus();
+    await reading;
+    return list.querySelector("button");
   });
 
   // --- from outside
 
-  async function update() {
-    if (element.hidden) return;
+  function update() {
+    if (element.hidden || !state.info) return;
     const isOpen = canWrite();
     show(locked, !isOpen);
     show(signing, isOpen);
     show(found.element, isOpen);
     if (isOpen) found.update();
-    if (isOld) await read();
+    if (isOld) reading = read();
     else draw();
   }
 

@@ -10,7 +10,7 @@ import { picker, setPicker } from "../picker.js";
 import { copying, curl, file, literal, program, quoted, same } from "../same.js";
 import { visible } from "../show.js";
 import { answering, canWrite, countedLabels, events, hasSets, labels, state, thresholds } from "../state.js";
-import { announce, guarded, oneAtATime, problem } from "../tell.js";
+import { announce, guarded, lastOf, oneAtATime, problem, watched } from "../tell.js";
 
 export const LONGEST_EXPLAINED = 100000; // characters, as the service has it
 const LONGEST_TURNED = 10000;
@@ -24,7 +24,7 @@ const MOST_EXAMPLES = 4;
 const DEMO = ["politics", "science", "society", "sports", "world"]; // the labels of `bunrui demo`
 
 export function create() {
-  let turns = 0;
+  const asked = lastOf();
   let timer = 0;
   let found = null; // what is shown: { text, digest, label, chosen, probabilities, explanation, set, second }
   let before = null; // the probabilities before a correction
@@ -99,11 +99,11 @@ export function create() {
   const run = guarded(async (label = null) => {
     clearTimeout(timer);
     turn();
-    const mine = ++turns;
+    const isLast = asked();
     const [text, digest] = [written(), writtenDigest()];
-    if (!text.trim()) return clear();
+    if (!text.trim() || !state.info) return clear();
     const answer = await ask(text, label);
-    if (mine !== turns) return; // another question was asked meanwhile
+    if (!isLast()) return;
     found = { ...answer, digest };
     draw();
     if (label !== null) shares.querySelector("[aria-pressed=true]")?.focus(); // the one that was pressed is gone
@@ -328,8 +328,10 @@ export function create() {
   }
 
   /** Texts to begin with: documents of the file for who has the token, else those of the demonstration. */
-  const offer = guarded(async () => {
+  const offer = watched(async () => {
+    const seen = wasSeen;
     const texts = canWrite() && state.info.keep === "text" ? await ownExamples() : demoExamples();
+    if (seen !== wasSeen) return; // the token was forgotten meanwhile
     replace(
       examples,
       h("span", { class: "muted", t: "predict.examples" }),
@@ -367,7 +369,6 @@ export function create() {
   }
 
   function clear() {
-    turns++;
     found = before = null;
     show(result, false);
   }
@@ -414,13 +415,15 @@ export function create() {
   let wasSeen = null;
   events.addEventListener("info", () => {
     const seen = [state.info.service.file, canWrite()].join();
+    const isFirst = wasSeen === null;
     if (wasSeen !== seen) {
+      wasSeen = seen;
       several.checked = hasSets();
       offer();
     }
-    wasSeen = seen;
     listModels();
-    drawFixing();
+    if (!fixing.contains(document.activeElement)) drawFixing(); // else somebody is about to pick a label
+    if (isFirst) run(); // what was typed until now
   });
   events.addEventListener("open-text", ({ detail }) => open(detail.text, detail.digest));
   return {

@@ -8,7 +8,7 @@ import { picker } from "../picker.js";
 import { curlJob, file, program, same } from "../same.js";
 import { visible } from "../show.js";
 import { canWrite, events, hand, hasSets, refresh, state } from "../state.js";
-import { announce, guarded, oneAtATime, withProgress } from "../tell.js";
+import { announce, guarded, lastOf, oneAtATime, problem, watched, withProgress } from "../tell.js";
 import { upload } from "../upload.js";
 
 const CLIENT = "bunrui.teacher";
@@ -34,8 +34,12 @@ export function create() {
   let chosen = []; // labels of the current document, where there may be several
   let sending = Promise.resolve(); // answers, one after the other
   let waiting = 0; // answers that are not in the file yet
-  let isAsking = false;
+  let asking = null; // for questions: a promise, while that is under way
+  let isTaking = false; // whether other documents are about to come
   let timer = null;
+  const begun = lastOf(); // of the documents: questions of others are not shown
+  let isThis = null; // whether the documents are still those of now
+  const measuring = lastOf();
   const done = []; // what was answered or skipped, to take it back
   const sent = new Set(); // digests that need no answer, whatever the service still says
 
@@ -51,7 +55,11 @@ export function create() {
     if (event.key === "Enter" && !event.isComposing) files.about.querySelector("button.primary")?.click();
   });
   const running = h("div");
-  const alone = oneAtATime((isBusy) => files.lock(isBusy));
+  const alone = oneAtATime((isBusy) => {
+    isTaking = leaving.disabled = isBusy;
+    files.lock(isBusy);
+  });
+  const leaving = button("teach.others", () => others(), "quiet");
   const files = upload({
     prefix: "teach-",
     labelled: false,
@@ -91,7 +99,7 @@ export function create() {
       tick("teach.pool", pool),
       help,
       whole,
-      button("teach.others", () => others(), "quiet"),
+      leaving,
     ),
   );
   const alike = same(() => ({
@@ -109,9 +117,11 @@ export function create() {
   // --- which documents
 
   const take = alone(async ({ read, skip_bad, name }) => {
+    begun(); // the documents of before are no longer wanted
     const labels = JSON.stringify([...new Set(names.value.split(/[,、，]/).map((one) => one.trim()))].filter(Boolean));
     const path = address("/v1/teach", { ...read, skip_bad, labels });
-    await withProgress(running, (more) => work(path, more)).catch((error) => {
+    await withProgress(running, (more) => work(path, more)).catch(async (error) => {
+      await open();
       throw files.offer(error, () => take({ read, skip_bad: true, name }));
     });
     sessionStorage.setItem(TAKEN, JSON.stringify({ read, skip_bad, name }));
@@ -120,7 +130,7 @@ export function create() {
     await open();
   });
 
-  const others = guarded(async () => {
+  const others = alone(async () => {
     await sending;
     await ask("DELETE", "/v1/teach");
     await open();
@@ -134,38 +144,44 @@ export function create() {
 
   // --- questions
 
-  const open = guarded(async () => {
+  /** Begin with the documents that the service has; all of it is drawn at once, when the first questions are here. */
+  async function open() {
     if (!canWrite()) return;
-    known = await get("/v1/teach");
+    const isLast = begun();
+    const found = await get("/v1/teach");
+    const questions = found.documents ? await fetchQuestions(AHEAD + 1) : [];
+    if (!isLast()) return;
+    isThis = isLast;
+    known = found;
     const isNew = !order.length || !known.labels.some((label) => order.includes(label));
     if (isNew) {
       keys = new Map();
       several.checked = hasSets();
     }
     order = isNew ? [...known.labels] : [...order, ...known.labels.filter((label) => !order.includes(label))];
-    ready = [];
-    current = null;
+    ready = questions;
+    current = asking = null;
     sent.clear();
     done.length = 0;
     lock();
     if (!known.documents) return;
-    await more();
     next();
     measure();
-  });
+  }
+
+  const fetchQuestions = async (n, options) =>
+    (await post("/v1/teach/next", { client: client(), n: Math.min(n, MOST_ASKED), ...options })).questions;
 
   /** Have questions wait here; those that are known already are not new. */
-  async function more(options = {}) {
-    if (isAsking) return;
-    isAsking = true;
-    try {
+  function more(options) {
+    const isStill = isThis;
+    const fetching = async () => {
+      const questions = await fetchQuestions(AHEAD + waiting + ready.length + 1, options);
       const here = new Set([current?.digest, ...ready.map(({ digest }) => digest), ...sent]);
-      const n = Math.min(AHEAD + waiting + ready.length + 1, MOST_ASKED);
-      const { questions } = await post("/v1/teach/next", { client: client(), n, ...options });
-      ready.push(...questions.filter(({ digest }) => !here.has(digest)));
-    } finally {
-      isAsking = false;
-    }
+      if (isStill()) ready.push(...questions.filter(({ digest }) => !here.has(digest)));
+    };
+    const mine = (asking ??= fetching().finally(() => asking === mine && (asking = null)));
+    return mine;
   }
 
   /** Show the next question; ask for it where none is here. */
@@ -174,7 +190,7 @@ export function create() {
     current = ready.shift() ?? null;
     draw();
     const isLate = current === null;
-    const fetching = guarded(async () => {
+    const fetching = watched(async () => {
       if (isLate) await sending;
       if (ready.length < AHEAD) await more();
       if (isLate && current === null) ready.length ? next() : draw();
@@ -303,11 +319,12 @@ export function create() {
       ready.unshift(question);
       if (current === null) next();
       else drawPlace();
-      guarded(() => Promise.reject(error))();
+      problem(error);
     }
   };
 
-  const back = oneAtATime()(async () => {
+  const going = oneAtATime();
+  const back = going(async () => {
     await sending;
     const last = done.pop();
     if (!last) return;
@@ -322,8 +339,9 @@ export function create() {
     measureSoon();
   });
 
-  const again = guarded(async () => {
+  const again = going(async () => {
     await sending;
+    await asking;
     sent.clear();
     await more({ skipped: true });
     known.skipped = 0;
@@ -337,10 +355,12 @@ export function create() {
     timer = setTimeout(measure, PATIENCE);
   }
 
-  const measure = guarded(async () => {
+  const measure = watched(async () => {
+    const isLast = measuring();
     await sending;
     if (!known?.documents) return;
     const found = await get(address("/v1/teach/progress", { wish: wish.value }));
+    if (!isLast()) return;
     const figure = (name, value, beside) =>
       h("div", {}, h("dt", { t: name }), h("dd", {}, value, h("small", { t: beside })));
     const { accuracy, low, high, forecast, sample } = found;
@@ -426,7 +446,7 @@ export function create() {
     element,
     shown: () => {
       lock();
-      if (current === null && waiting === 0) open();
+      if (current === null && waiting === 0 && !isTaking) watched(open)();
     },
     focus,
     key: (name) => {

@@ -8,7 +8,7 @@ import { number, percent, t } from "../i18n.js";
 import { calibration, results } from "../results.js";
 import { curlJob, file, literal, program, quoted, same } from "../same.js";
 import { canWrite, events, state } from "../state.js";
-import { announce, guarded, oneAtATime, withProgress } from "../tell.js";
+import { announce, lastOf, oneAtATime, watched, withProgress } from "../tell.js";
 import { beginning, upload } from "../upload.js";
 import { evaluate } from "./evaluate.js";
 
@@ -75,9 +75,11 @@ export function create() {
     return done;
   });
   const start = async (skip_bad) => (await train(skip_bad)) && measure();
+  const measuring = lastOf();
 
   const takeBack = alone(async (change) => {
     await undo(change);
+    measuring(); // the figures of before are no longer wanted
     replace(measured);
     tell("train.undone", { ...change, transaction: null, duplicates: 0 });
   });
@@ -94,10 +96,12 @@ export function create() {
     announce(t(key, words));
   }
 
-  const measure = guarded(async () => {
+  const measure = watched(async () => {
     if (Object.keys(state.info.labels).length < 2) return;
+    const isLast = measuring();
     replace(measured);
     const found = await withProgress(running, evaluate);
+    if (!isLast()) return;
     replace(
       measured,
       h("div", {}, h("h3", { t: "train.measured" }), h("p", { class: "muted", t: "evaluate.about" }), results(found)),

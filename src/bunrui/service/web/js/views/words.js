@@ -7,7 +7,7 @@ import { picker } from "../picker.js";
 import { curl, file, labelLiteral, literal, program, quoted, same } from "../same.js";
 import { level, shown, signed, visible } from "../show.js";
 import { countedLabels, labels, state } from "../state.js";
-import { announce, guarded } from "../tell.js";
+import { announce, guarded, lastOf, watched } from "../tell.js";
 
 const MOST_LABELS = 30; // that one word is weighed for
 const MOST_COLUMNS = 12;
@@ -17,6 +17,8 @@ const timesIn = (counts, label) => (Object.hasOwn(counts, label) ? counts[label]
 
 export function create() {
   let seen = null; // when the classifier was last changed before the lists were made
+  const asked = lastOf();
+  const listed = lastOf();
   const input = h("input", { id: "word", type: "search", hint: "words.hint", autocomplete: "off", dir: "auto" });
   const answer = h("div", { class: "word", "aria-live": "polite" });
   const columns = h("div", { class: "columns" });
@@ -34,13 +36,16 @@ export function create() {
   });
 
   const find = guarded(async (word) => {
+    const isLast = asked();
     if (!word.trim()) return replace(answer);
     const [found] = (await get(address("/v1/words", { word }))).words;
+    if (!isLast()) return;
     if (!found) return replace(answer, h("p", { t: ["words.none", { word: visible(word) }] }));
     const names = [...new Set([...Object.keys(found.counts), ...labels()])];
     const sorted = names.sort((a, b) => timesIn(found.counts, b) - timesIn(found.counts, a));
     const weighed = sorted.slice(0, MOST_LABELS);
     const weights = await Promise.all(weighed.map((label) => weigh(word, label)));
+    if (!isLast()) return;
     const place = h("div", {}, weighing(found, weighed, weights));
     const add = guarded(async (label) => {
       if (label === null || weighed.includes(label)) return;
@@ -84,9 +89,10 @@ export function create() {
     );
   }
 
-  const list = guarded(async () => {
+  const list = watched(async () => {
     if (!state.info || seen === state.info.changed) return;
     seen = state.info.changed;
+    const isLast = listed();
     const others = countedLabels().slice(MOST_COLUMNS);
     replace(columns);
     replace(
@@ -97,17 +103,22 @@ export function create() {
       ],
     );
     // One after the other: with many words each takes its time, and others want answers, too.
-    for (const label of labels().slice(0, MOST_COLUMNS)) await column(label);
+    for (const label of labels().slice(0, MOST_COLUMNS)) {
+      const place = await column(label);
+      if (!isLast()) return;
+      columns.append(place);
+    }
   });
 
-  async function column(label, isFirst = false) {
-    const place = h("section", { class: "column" }, h("h4", {}, data(label)));
-    if (isFirst) columns.prepend(place);
-    else columns.append(place);
-    place.append(ranking(label, (await get(address("/v1/words", { label, top: TOP }))).words));
+  async function column(label) {
+    const { words } = await get(address("/v1/words", { label, top: TOP })).catch((error) => {
+      seen = null; // so that the lists are made again
+      throw error;
+    });
+    return h("section", { class: "column" }, h("h4", {}, data(label)), ranking(label, words));
   }
 
-  const addColumn = guarded((label) => label !== null && column(label, true));
+  const addColumn = guarded(async (label) => label !== null && columns.prepend(await column(label)));
 
   function ranking(name, words) {
     const largest = words[0]?.weight ?? 0;
