@@ -183,6 +183,8 @@ def test_another_model_is_not_calibrated_and_says_so_once(run, big: Path) -> Non
     told = "big.bunrui is calibrated for binary-complement with other settings: these probabilities are not\n"
     assert (found.code, found.err) == (0, told)
     assert run("predict", "big.bunrui", "big.csv").err == ""
+    assert "no longer calibrated" in run("set", "big.bunrui", "--model", "nbsvm").err
+    assert run("predict", "big.bunrui", "big.csv").err == ""  # `set` has said it
 
 
 @pytest.fixture
@@ -239,6 +241,15 @@ def test_unsure_needs_a_calibration(run, mail: Path) -> None:
         "Try 'bunrui predict --help'.\n"
     )
     assert run("predict", "mail.bunrui", "--line", "pills", "--unsure", "0.05") == (2, "", first)
+
+
+def test_nobody_is_sent_to_calibrate_a_file_without_texts(run, mail: Path, big: Path) -> None:
+    for name in ("mail", "big"):
+        run("slim", f"{name}.bunrui", f"{name}-slim.bunrui")
+    code, _, err = run("predict", "mail-slim.bunrui", "--line", "pills", "--unsure", "0.05")
+    assert code == 2 and err.startswith("error: --unsure needs a calibration, and mail-slim.bunrui keeps no texts")
+    told = "set model of big-slim.bunrui\nthe probabilities of big-slim.bunrui are no longer calibrated\n"
+    assert run("set", "big-slim.bunrui", "--model", "multinomial") == (0, "", told)
 
 
 def test_unsure_needs_the_model_that_is_calibrated(run, big: Path) -> None:

@@ -107,6 +107,14 @@ def test_files(run, files: Path, raw: str, suffix: str) -> None:
     assert {path.name for path in files.iterdir()} == {"good.txt", "raw.jsonl", "raw.parquet", out.name}
 
 
+@pytest.mark.parametrize("out", ["out.jsonl", "out.parquet"])
+def test_columns_of_one_name(run, files: Path, out: str) -> None:
+    pq.write_table(pa.Table.from_arrays([["a film"], [1], ["x"]], names=["text", "n", "n"]), "twice.parquet")
+    assert ask(run, "--top", "1", "-o", out, raw="twice.parquet").code == 0
+    rows = pq.read_table(out).to_pylist() if out.endswith("parquet") else [json.loads(Path(out).read_text())]
+    assert rows == [{"text": "a film", "n": 1, "n (2)": "x"}]
+
+
 def test_nothing_is_selected(run, files: Path) -> None:
     for raw, names in (("raw.parquet", ["text", "n", "meta"]), ("raw.jsonl", ["text"])):
         assert ask(run, "--threshold", "1e9", "-o", "out.parquet", raw=raw).code == 0

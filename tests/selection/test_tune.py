@@ -163,10 +163,24 @@ def test_tuning_is_better_than_the_defaults_on_these(tuned: Tuning) -> None:
     assert tuned.usual is not None and tuned.choice.chosen.merit.value > tuned.usual.merit.value
 
 
+def test_tuning_is_held_against_the_automatic_choice() -> None:
+    """Where that is not the plain default: few of many words tell a rare label."""
+    draw = np.random.default_rng(0)
+    labels = ["rare" if k % 10 == 0 else "usual" for k in range(300)]
+    words = [f"r{draw.integers(30)}" if label == "rare" else f"u{draw.integers(300)}" for label in labels]
+    texts = [" ".join([word, *(f"w{number}" for number in draw.integers(30, size=8))]) for word in words]
+    automatic = Settings.automatic(texts, labels, AnalyzerSpec())
+    assert automatic not in (None, Settings())
+    found = tune(texts, labels, fast=True)
+    assert found.trials[0].settings == automatic
+    assert found.usual is not None and found.usual.settings == automatic
+
+
 def test_it_says_why(tuned: Tuning) -> None:
     reason = tuned.reason()
     assert reason.startswith(f"Chosen: {tuned.settings.describe()}. Accuracy {tuned.value:.4f}, documents predicted ")
-    assert f"{tuned.n_tried} settings were tried in " in reason and "the defaults have 0.8" in reason
+    assert f"{tuned.n_tried} settings were tried in " in reason and tuned.usual is not None
+    assert f"the automatic choice has {tuned.value_of(tuned.usual):.4f}" in reason
     assert "within one standard error of it" in reason
     stored = json.loads(json.dumps(tuned.to_dict()))
     assert stored["settings"] == json.loads(json.dumps(tuned.settings.changed()))

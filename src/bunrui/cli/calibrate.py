@@ -102,10 +102,11 @@ def describe_calibration(known: dict[str, Any]) -> list[str]:
     return lines
 
 
-def say_uncalibrated(file: str, classifier: AnyClassifier) -> None:
-    """Say that a calibration is not applied, where there is one for another model."""
-    if classifier.calibration is not None and not classifier.is_calibrated:
-        say(f"{file} is calibrated for {classifier.calibration.model} with other settings: these probabilities are not")
+def say_uncalibrated(opened: bunrui.StoredClassifier, classifier: AnyClassifier) -> None:
+    """Say that options on the command line leave the calibration of a file out; `set` has said so itself."""
+    if opened.is_calibrated and not classifier.is_calibrated:
+        has = opened.effective_options["model"]
+        say(f"{opened.path} is calibrated for {has} with other settings: these probabilities are not")
 
 
 def unsure_option(answer: str) -> Any:
@@ -123,6 +124,11 @@ class Doubts:
     def __init__(self, classifier: AnyClassifier, share: float) -> None:
         path = getattr(classifier, "path", "FILE")
         if classifier.calibration is None:
+            if getattr(classifier, "keep", "text") != "text":
+                raise OptionError(
+                    f"--unsure needs a calibration, and {path} keeps no texts to calibrate by: calibrate the file "
+                    "that it was made from, and make it again"
+                )
             raise OptionError(f"--unsure needs probabilities that can be believed: 'bunrui calibrate {path}' first")
         if not classifier.is_calibrated:
             raise OptionError(

@@ -189,7 +189,7 @@ def tune(
     budget: float | None = option(
         "--budget",
         "SECONDS",
-        "Stop after so many seconds, and take the best so far. The defaults are always measured.",
+        "Stop after so many seconds, and take the best so far. The automatic choice is always measured.",
         callback=_check_seconds,
     ),
     fast: bool = flag("--fast", "Leave out nbsvm and arow, which are trained: seconds in place of minutes."),

@@ -185,7 +185,8 @@ def set_(file: Classifier, model: Model) -> None:
     if chosen is not None:
         say(f"chose {chosen.describe()}")
     if was_calibrated and not is_calibrated:
-        say(f"the probabilities of {file} are no longer calibrated: 'bunrui calibrate {file}' calibrates them again")
+        again = f": 'bunrui calibrate {file}' calibrates them again" if classifier.keep == "text" else ""
+        say(f"the probabilities of {file} are no longer calibrated{again}")
 
 
 def choose(

@@ -112,7 +112,7 @@ def predict(
             line = stdin.few_lines()
         classifier = model.of(opened)
         question = Question(classifier, top, log_odds, against, several, unsure)
-        say_uncalibrated(file, classifier)
+        say_uncalibrated(opened, classifier)
         with open_writer(output, question.classes, json=json) as writer:
             is_empty = not line and data == ["-"] and stdin.is_empty()
             if line or is_empty:

@@ -75,14 +75,16 @@ def _open_ipc(stream: Stream) -> tuple[Any, bool]:
 
 
 def schema_of(source: Source) -> pa.Schema | None:
-    """The columns of a Parquet or Arrow file, with their types; None for another format."""
+    """The columns of a Parquet or Arrow file, as its rows have them, with their types; None for another format."""
     if source.format not in ("parquet", "arrow"):
         return None
     with Stream(source, Progress()) as stream:
         try:
-            return pq.read_schema(stream.seekable()) if source.format == "parquet" else _open_ipc(stream)[0].schema
+            found = pq.read_schema(stream.seekable()) if source.format == "parquet" else _open_ipc(stream)[0].schema
         except ERRORS as error:
             raise DataError(f"this cannot be read ({error})", file=source.name) from error
+    fields = zip(found, each_once(found.names), strict=True)
+    return pa.schema([field.with_name(name) for field, name in fields], found.metadata)
 
 
 def read_table(reading: Reading) -> Iterator[pa.RecordBatch]:

@@ -33,9 +33,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.counts import Counts
+from bunrui.counts import Counts, Label
 from bunrui.kernel.arithmetic import expm1, log
-from bunrui.labels import Label
 from bunrui.models.complement import complement
 from bunrui.models.scorer import MLE_LAMBDA, Docs, Scorer, Smoothing, given_share, positive, prior_shares
 from bunrui.models.view import CountView, FeatureCounts

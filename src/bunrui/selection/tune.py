@@ -2,7 +2,7 @@
 
 Settings are tried from coarse to fine: each round starts from the best of the rounds before it.
 
-    start       what `auto` chooses: its model and λ are tried beside the plain default
+    start       what `auto` chooses, then the plain default
     orders      n-grams of each script in the text: one shorter, and longer as long as that helps; plain words
     models      all models that read counts, with the two best analyzers
     smoothing   λ up and down from the default for the three best, as long as that helps
@@ -111,7 +111,7 @@ class Tuning:
     metric : Metric
         The metric to tune for.
     usual : Trial or None
-        The defaults, measured in the same way.
+        The choice of `auto`, measured in the same way.
     seconds : float
         In all.
     is_cut_short : bool
@@ -156,7 +156,7 @@ class Tuning:
         choice, usual = self.choice, self.usual
         beside = ""
         if usual is not None and usual is not choice.chosen:
-            beside = f" (the defaults have {usual.value:.4f})"
+            beside = f" (the automatic choice has {usual.value:.4f})"
         tried = "1 setting was" if self.n_tried == 1 else f"{self.n_tried} settings were"
         sentences = [
             f"Chosen: {self.settings.describe()}.",
@@ -230,7 +230,7 @@ def tune(
         measured by 5 folds.
     metric : {"accuracy", "macro_f1", "log_loss"}
     budget : float, optional
-        Seconds after which the best so far is taken; the defaults are measured in any case.
+        Seconds after which the best so far is taken; the automatic choice is measured in any case.
     fast : bool
         Leave out the models that are trained.
     analyzer : AnalyzerSpec, optional
@@ -264,9 +264,9 @@ def tune(
     first = last = search_by(LeaveOneOut(documents) if folds is None else by_folds(documents, folds))
     is_cut_short = False
     try:
-        automatic = Settings.automatic(documents.texts, documents.true, usual.analyzer)
+        usual = Settings.automatic(documents.texts, documents.true, usual.analyzer) or usual
         scripts = None if inputs.is_given(documents.texts) else scripts_of(documents.texts)
-        _try_counting(first, automatic or usual, scripts)
+        _try_counting(first, usual, scripts)
         choice = choose(first.trials)
         if folds is None:
             if is_late():
@@ -291,7 +291,7 @@ def tune(
 
 
 def _run_again(finals: Search, usual: Settings, choice: Choice) -> None:
-    """Measure by folds the chosen settings, those that cannot be told from the best, and the defaults."""
+    """Measure by folds the chosen settings, those that cannot be told from the best, and the automatic choice."""
     equal = first_of([trial.settings for trial in choice.equal], _FINALISTS, _analyzer_and_model)
     chosen = choice.chosen.settings
     # The chosen analyzer comes last: its counts serve the next trials.
@@ -306,8 +306,8 @@ def _try_counting(search: Search, automatic: Settings, scripts: Scripts | None) 
     `scripts` is None where documents are no text.
     """
     base = automatic.analyzer
-    search.run(Settings(analyzer=base))
     search.run(automatic)
+    search.run(Settings(analyzer=base))
     if scripts is not None:
         _orders(search, base, scripts)
     # One analyzer after the other, the better one last: its counts serve the next trials.
