@@ -36,9 +36,9 @@ import pyarrow as pa
 
 import bunrui
 from bunrui import TextClassifier
-from bunrui.calibration import calibration_error, reliability
 from bunrui.choice import CANDIDATES, PLAIN
 from bunrui.evaluation import leave_one_out
+from bunrui.reliability import calibration_error, reliability
 
 _FEW = 1000
 _DRAWS = 200

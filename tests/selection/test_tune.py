@@ -180,7 +180,7 @@ def test_it_says_why(tuned: Tuning) -> None:
     reason = tuned.reason()
     assert reason.startswith(f"Chosen: {tuned.settings.describe()}. Accuracy {tuned.value:.4f}, documents predicted ")
     assert f"{tuned.n_tried} settings were tried in " in reason and tuned.usual is not None
-    assert f"the automatic choice has {tuned.value_of(tuned.usual):.4f}" in reason
+    assert f"the automatic choice has {tuned.usual.value:.4f}" in reason
     assert "within one standard error of it" in reason
     stored = json.loads(json.dumps(tuned.to_dict()))
     assert stored["settings"] == json.loads(json.dumps(tuned.settings.changed()))

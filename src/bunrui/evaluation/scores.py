@@ -43,8 +43,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bunrui.calibration import right_share
 from bunrui.errors import OptionError
+from bunrui.reliability import right_share
 from bunrui.sparse import Booleans, Floats, Integers
 
 
