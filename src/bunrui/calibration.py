@@ -47,7 +47,7 @@ MOST_KNOTS = 101
 _MOST_LEVEL, _MOST_SLOPE = 100.0, 10.0
 _CURVES = ("confidences", "accuracies", "thresholds", "errors")
 
-# What the largest is ahead of the next where the map would make them equal.
+# The lead of the largest over the next where the map would make them equal.
 _AHEAD = 1e-9
 
 
@@ -256,7 +256,7 @@ def _canonical(value: Any) -> Any:
 # Without bins, the lowest block has the few that came out wrong, and the highest those that came out right.
 _POWERS = 0.35, 0.4, 0.45, 0.5
 
-# Without it, the map is too sure of itself with few documents; with more, it keeps what the temperature has wrong.
+# Without it, the map is too sure of itself with few documents; with more, it keeps the errors of the temperature.
 SHRINK = 5
 
 # Among the few that are surest, none may be wrong by chance, or one.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# A matrix of so many scores is no burden where only labels are wanted.
+# A matrix of this many scores is no burden where only labels are wanted.
 _MOST_SCORES = 1 << 22
 
 

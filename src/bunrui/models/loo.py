@@ -55,7 +55,7 @@ Ids = npt.NDArray[np.uint32]
 Formula = Callable[[Any, Floats], Scorer]
 Value = Callable[[FeatureCounts], Floats]
 
-_FILL = 8  # lists with more than one class of so many are filled up, as `kernel.score.lay_out` does
+_FILL = 8  # lists with more than one of 8 classes are filled up, as `kernel.score.lay_out` does
 
 # Room for more features than words fill; room that nobody touches costs nothing.
 _MOST_ROOM = 1 << 26
@@ -223,7 +223,7 @@ def classes_of(labels: Labels, groups: Integers) -> tuple[Integers, Integers]:
 
 
 def _entries(parts: list[Rows], n_ids: int, by_docs: bool) -> tuple[Integers, Integers, Any, list[Ids]]:
-    """The feature of every entry, what goes out with a document and its copies, how many these are; those of rows.
+    """The feature of every entry, its count in a document and its copies, the number of copies; the entries of rows.
 
     First comes an entry for every feature, of a document that has it once.
     """
@@ -472,7 +472,7 @@ def score_without(
 
 
 def _blocks(rows: Rows, n_classes: int) -> Iterator[tuple[int, int]]:
-    """Rows of which a formula is asked at a time."""
+    """The rows that a formula is asked for at a time."""
     lo, n = 0, len(rows.docs)
     while lo < n:
         hi = int(np.searchsorted(rows.starts, rows.starts[lo] + _FEATURES, side="right")) - 1
@@ -502,7 +502,7 @@ class CountedCorpus:
         memory: Memory | None = None,
         copies: Integers | None = None,
     ) -> None:
-        """With `memory`, they are a sample of what it has learned, and the ids of `sets` are those of its labels.
+        """With `memory`, they are a sample of its documents, and `sets` has the ids of its labels.
 
         `copies` says how often each document of a sample was learned: all of them are left out together.  One that is
         alone in its class must not be in a sample.

@@ -2,7 +2,7 @@
 
 Selection loses nothing: it is computed from the counts whenever a model asks, and the next model may ask otherwise.
 
-    min_df         features that occur in at least so many documents
+    min_df         the fewest documents of a feature that is read
     max_features   the features that say most about the class: by mutual information between presence and class,
                    or by the χ² statistic; ties go to the feature that sorts first
 """
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 _NO_KEEP = np.empty(0, np.uint8)
 
-# Cells that are weighed at a time: some 60 MB with what becomes of them.
+# Cells that are weighed at a time: some 60 MB with their weights.
 _BLOCK = 1 << 20
 
 # Features that occur less often are counted in place of being weighed, as long as the table has no more pairs.
 _MOST_TOTAL, _MOST_PAIRS = 64, 1 << 18
 
-# Cells that are filled in at once, with what becomes of them: some 4 GB.
+# Cells that are filled in at once: some 4 GB with their weights.
 _MOST_FILLED = 1 << 26
 
 
@@ -141,7 +141,7 @@ class View(NamedTuple):
 class MatrixView(NamedTuple):
     """Counts of a matrix as a formula reads them.
 
-    Every column is a feature.  `by_docs` is not asked for: what a model reads has been counted.
+    Every column is a feature.  `by_docs` makes no difference: the rows were counted as the model reads them.
     """
 
     doc_count: npt.NDArray[Any]
@@ -172,7 +172,7 @@ class MatrixView(NamedTuple):
 
 
 def in_blocks(view: CountView, ids: npt.NDArray[np.uint32], by_docs: bool) -> Iterator[FeatureCounts]:
-    """The cells of some features; of texts, so many at a time that what is computed of them stays small."""
+    """The cells of some features; those of texts in blocks, to save memory."""
     if not isinstance(view, View):
         yield view.gather(ids, by_docs)
         return
@@ -186,7 +186,7 @@ def in_blocks(view: CountView, ids: npt.NDArray[np.uint32], by_docs: bool) -> It
 
 @runtime_checkable
 class Summing(Protocol):
-    """A view that knows itself what its features sum to: that of leave-one-out, of many documents at once."""
+    """A view that sums its features up by itself, as leave-one-out does for many documents at once."""
 
     def sum_cells(self, value: Callable[[FeatureCounts], Floats], by_class: bool, by_word: bool) -> Floats:
         """The sum of a value over all cells, by class."""

@@ -1,4 +1,4 @@
-"""Rewrite a file: one snapshot, full blocks, and nothing left of what was unlearned."""
+"""Rewrite a file: one snapshot, full blocks, and no trace of unlearned documents."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def wipe(store: Store) -> None:
 
 
 def _rewrite_blocks(store: Store, label_ids: Sequence[int], tx: int) -> None:
-    """Join small blocks, leave out what was unlearned, and use the new ids of labels; whole blocks stay."""
+    """Join small blocks, leave out unlearned documents, and use the new ids of labels; whole blocks stay."""
     moved = list(label_ids) != list(range(len(label_ids)))
     touched = {block for (block,) in store.db.execute("SELECT DISTINCT block FROM removals")}
 
@@ -93,7 +93,7 @@ def _rewrite_unlabelled(store: Store, tx: int) -> None:
 def join(store: Store, tx: int) -> None:
     """Join neighbouring blocks that are small or have lost most of their documents; call while writing.
 
-    Only when the snapshot stands for all transactions up to `tx`: what is in one block cannot be undone by itself.
+    Only when the snapshot stands for all transactions up to `tx`: a part of a block cannot be undone by itself.
     Blocks that stay get one row for all that was unlearned of them.
     """
     gone = dict(store.db.execute("SELECT block, sum(n_docs) FROM removals GROUP BY block"))

@@ -84,7 +84,7 @@ class File:
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
-        """A block in which the memory is what the file has, and neither changes."""
+        """A block in which the memory equals the file, and neither changes."""
         with self.use():
             self.store.reconnect()
             with self.store.reading():
@@ -123,7 +123,7 @@ class File:
     def _take_in(self, deltas: list[tuple[int, Counts]], state: State) -> None:
         """Change the memory as the file has changed."""
         self.state = None
-        # What was taken stays among the ids here, and so does a feature that a merged classifier had lost.
+        # A feature that was taken back keeps its id here, and so does one that a merged classifier had lost.
         self._is_as_read &= all(sign > 0 and delta.n_features == delta.n_ids for sign, delta in deltas)
         try:
             with self.memory.lock.write():
@@ -362,7 +362,7 @@ class LogDocuments:
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
-        """A block in which the memory is what the file has, and neither changes."""
+        """A block in which the memory equals the file, and neither changes."""
         with self._file.at_rest():
             yield
 
@@ -370,7 +370,7 @@ class LogDocuments:
         """As `bunrui.memory.Documents` has it; call `at_rest`."""
         store = self._file.store
         state = store.state()
-        # The blocks of what the snapshot stands for may have been joined since.
+        # Blocks of the transactions that the snapshot stands for may have been joined since.
         goes_on = mark is not None and store.snapshot() <= mark.tx and kinds_since(store, mark) <= set(GOES_ON)
         if not goes_on:
             self._check_counts()

@@ -237,7 +237,7 @@ class Selection(NamedTuple):
     candidates : function of a store, optional
         Where to look for them, by an index; without it, in all blocks.
     check : function
-        Refuses a choice of documents of which some were not found; for the end.
+        Refuses the choice if some of its documents were not found; call it at the end.
     """
 
     among: Callable[[Block], Places]

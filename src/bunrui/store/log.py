@@ -262,7 +262,7 @@ class Keyed(NamedTuple):
 
 
 class Index:
-    """Documents that are learned: many from the beginning, and what has come and gone since.
+    """The places of learned documents: many from the beginning, and those that have come and gone since.
 
     Examples
     --------
@@ -547,7 +547,7 @@ class Log:
         return np.concatenate(keys) if keys else np.empty(0, np.uint64)
 
     def roll_back(self) -> None:
-        """Forget what an index has read of changes that are not to be."""
+        """Forget the indexes: they may have read changes that are rolled back."""
         self._known = {}
 
     def _ends(self) -> tuple[int, int]:

@@ -48,7 +48,7 @@ class Source(NamedTuple):
 def merge(
     target: File, like: AnyClassifier, sources: Sequence[Source], *, unique: bool, kind: str, note: Mapping[str, Any]
 ) -> list[str]:
-    """Add what others have learned to a file, all or none; the files that were left out, which is logged, too.
+    """Add the counts and documents of others to a file, all or none; return the files that were left out.
 
     `like` is the classifier of the file; `kind` and `note` go into the list of changes.
     """
@@ -123,7 +123,7 @@ def _sum(sources: Sequence[Source]) -> Counts:
 
 
 def _check(target: File, like: AnyClassifier, source: Source) -> None:
-    """Refuse what does not fit, before anything is written."""
+    """Refuse a classifier that does not fit, before anything is written."""
     target.check_writable("merge")
     mine, other = target.store, source.classifier
     check_alike(like, other, mine.path, source.name)
@@ -209,7 +209,7 @@ def holding(store: Store) -> Holding:
         shards, n_shards, n_more = (entry.note.get(key, 0) for key in ("shards", "n_shards", "unsharded"))
         unpacker.check_whole(n_shards, n_more)
         if not n_shards:
-            # A slim copy does not say what the file had that it was made from.
+            # A slim copy does not know the shards of the file that it was made from.
             found = found.joined(Holding(n_more=entry.n_docs, n_forgotten=int(entry.kind == "slim")))
             continue
         ids = shards if isinstance(shards, list) else []

@@ -48,7 +48,7 @@ class FilePool:
         return found
 
     def catch_up(self) -> None:
-        """Look what the file has now; call while it does not change."""
+        """Count the texts of the file anew if they have changed; call while the file does not change."""
         store = self._file.store
         key = store.state().generation, last_row(store)
         if key != self._key:

@@ -1,12 +1,12 @@
 """The tables of a classifier file, and how it is opened.
 
-    meta          analyzer, fingerprint, what is kept, how the counts are read; one value for each key.  `label_type` is
-                  the type of the labels where they are not strings; since format 5
+    meta          analyzer, fingerprint, part of documents that is kept, settings of the model; one value for each key.
+                  `label_type` is the type of the labels where they are not strings; since format 5
     labels        names of labels by id, as text (`bunrui.labels`)
     transactions  everything that was done, in order; never deleted
     documents     the log: blocks of documents (`log.py`)
     removals      documents of a block that were unlearned
-    deltas        what a transaction added to the counts or took from them (`codec.py`); the first may be a snapshot,
+    deltas        the counts that a transaction has added or taken (`codec.py`); the first may be a snapshot,
                   which stands for all transactions up to its own
     cells         the parts of a delta
     weights       of a trained model, to save the time of training (`weights.py`); since format 3
@@ -131,7 +131,7 @@ def seal(db: sqlite3.Connection, table: str, where: str = "true", values: tuple[
 
 
 def connect(path: str, *, read_only: bool, name: str | None = None) -> Connection:
-    """A connection to a file that is there; what it holds is not looked at yet.  `name` is for messages."""
+    """A connection to a file that is there; its content is not checked yet.  `name` is for messages."""
     if sqlite3.sqlite_version_info < _LEAST_SQLITE:
         raise StoreError(f"this Python has SQLite {sqlite3.sqlite_version}: classifier files need 3.37 or newer")
     name, path = name or path, os.path.realpath(path)  # SQLite names the journal after the file itself

@@ -70,9 +70,9 @@ class Transaction:
     n_docs : int
         Documents that it is about.
     changes : list of (1 or -1, Counts)
-        What it will add to the counts of the file, and take from them.
+        The counts that it will add to those of the file, and take from them.
     note : dict
-        What else is to be remembered of it, as JSON.
+        More fields for the list of changes, as JSON.
     """
 
     def __init__(self, store: Store, kind: str, note: Mapping[str, Any]) -> None:
@@ -173,7 +173,7 @@ class Transaction:
         seal(db, "deltas", "delta = ?", (delta,))
 
     def finish(self) -> bool:
-        """Write down what changes; whether anything does.  If not, there was no transaction."""
+        """Write the changes; return whether there are any.  If not, there was no transaction."""
         # A `set` or `choose` is about no documents; a shard may have none, which is worth to be known; and texts
         # without a label are not counted.
         is_setting = isinstance(self.note.get("before"), dict) or "settings_before" in self.note
@@ -311,8 +311,8 @@ def kinds_since(store: Store, mark: State) -> set[str]:
 def undo(store: Store, to: int | None = None, last: int | None = None) -> tuple[list[Entry], list[tuple[int, Counts]]]:
     """Take back all transactions after a number, by default the last one; call while writing.
 
-    With `last`, only if that is the number of the last one: what others have done since stays.  Returns what was taken
-    back, the last one first, and what all of it had added (1) and taken (-1).
+    With `last`, only if that is the number of the last one: later changes of others stay.  Returns the transactions,
+    the last one first, and the counts that they had added (1) and taken (-1).
     """
     db, history = store.db, History(store)
     newest = history.last_standing()
@@ -361,7 +361,7 @@ def _check_apart(store: Store, newest: Entry, to: int) -> None:
 
 
 def _restore(store: Store, last: Entry) -> None:
-    """Put back what a transaction changed besides documents and counts."""
+    """Put back the settings or the label that a transaction has changed."""
     if last.kind == "rename":
         names = tuple(text_of(name) if isinstance(name, int) else name for name in map(last.note.get, NAMED))
         store.unpacker().check_text(*names)

@@ -1,12 +1,12 @@
 """The weights of a trained model ↔ the rows of a file.
 
 They are never the truth: a file without them trains the model from its log, and gives the same bits.  One row, the
-heading, says what they were trained from, and the others hold the arrays:
+heading, names their origin, and the others hold the arrays:
 
     options, version         of the model, and of bunrui
     generation, tx, n_docs   the state of the log, and its documents
     n_ids, vocabulary        how many features there were, and a digest of them in the order of their ids
-    facts, arrays            what JSON can say of the model; the type and the shape of every array
+    facts, arrays            numbers and names of the model, as JSON; the type and the shape of every array
 
 When weights are dropped, the heading stays without features and arrays: it tells when they are due again.
 """
@@ -176,7 +176,7 @@ def read_weights(store: Store, heading: Heading) -> Parameters:
 
 
 class _StoredArrays(Mapping[str, npt.NDArray[Any]]):
-    """The arrays of a file, unpacked one by one: answers need half of what learning more needs."""
+    """The arrays of a file, unpacked one by one: answers need half of those that learning more needs."""
 
     def __init__(self, store: Store, heading: Heading) -> None:
         self._store = store
