@@ -58,7 +58,7 @@ class Calibration:
     Attributes
     ----------
     level, slope : float
-        Of the temperature.
+        The two numbers of the temperature.
     confidences, accuracies : tuple of float
         The map of the largest probability, linear between these points.
     thresholds, errors : tuple of float
@@ -283,7 +283,7 @@ def fit_calibration(scores: Floats, lengths: Floats, own: Booleans) -> Calibrati
     Parameters
     ----------
     scores : (n_docs, n_classes)
-        Of documents that the model has not seen; -inf where a class could not be predicted.
+        The scores of documents that the model has not seen; -inf where a class could not be predicted.
     lengths : (n_docs,)
         `lengths_of` the documents.
     own : (n_docs, n_classes) bool

@@ -136,7 +136,7 @@ class BunruiError(Exception):
     hint : str, or tuple of str, Option and Step
         The next thing to do.
     cause : str or None
-        A name of the problem, by which a page in another language finds its own sentence; by default that of the class.
+        A name of the problem, by which a page in another language finds its own sentence; by default the class has one.
 
     Examples
     --------

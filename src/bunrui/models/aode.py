@@ -61,7 +61,7 @@ def aode(cells: npt.NDArray[Any], sizes: Integers, log_prior: Floats) -> PairTab
     sizes : (n_columns,)
         v.
     log_prior : (n_classes,)
-        Of naive Bayes.
+        log P(y) of naive Bayes.
     """
     n_values, _, n_classes = cells.shape
     singles = cells[np.arange(n_values), np.arange(n_values)]

@@ -91,7 +91,7 @@ def _names(analyzer: Analyzer, words: Sequence[str]) -> dict[str, str]:
 def explain(
     reader: Reader, analyzer: Analyzer, document: Any, reading: Reading, label: Label | None, against: Label | None
 ) -> Explanation:
-    """Take the score of a label, held against that of another, apart.
+    """Take the difference between the scores of two labels apart.
 
     `document` is a string, a list of tokens, or a mapping from word to count; `read` has made the `reading` of it.
     The label is by default the one that is predicted, and held against the best of the others.
@@ -209,7 +209,7 @@ def _values(reader: Reader, ids: npt.NDArray[np.int64], duel: Duel) -> Floats:
 
 
 def _scores(reader: Reader, analyzer: Analyzer, document: Any) -> Floats:
-    """The scores of one document in the order of `reader.classes`, to the bit those of a prediction."""
+    """The scores of one document in the order of `reader.classes`, to the bit as in a prediction."""
     if reader.scorer.presence and reader.linear.reading[scoring.SMOOTH]:
         document = distinct(analyzer, [document])[0]
     return np.asarray(score_documents(reader, *documents_of(analyzer, [document]))[0, reader.columns])

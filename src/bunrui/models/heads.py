@@ -326,7 +326,7 @@ class LinearHead:
         return self.by_class(np.asarray(rows.at(places, len(table)) @ table + self.intercepts))
 
     def by_class(self, margins: Floats) -> Floats:
-        """Margins, or weights, of the columns of the table as those of the classes."""
+        """Margins, or weights, in the order of the classes, from those in the order of the table."""
         return margins
 
     @property

@@ -252,7 +252,7 @@ TRAINED = {
 
 
 def kind_of(model: str) -> Counting | Trained:
-    """The line of a model in the tables of models; of `auto`, that of the plain default: it reads counts, too."""
+    """The line of a model in the tables; `auto` has the line of the plain default, which reads counts, too."""
     try:
         model = DEFAULT_MODEL if model == AUTO else model
         return MODELS.get(model) or TRAINED[model]

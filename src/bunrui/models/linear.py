@@ -83,7 +83,7 @@ class Reader:
     columns : (n_classes,) int64
         The ids of these labels.
     dtype : str
-        Of an array of these labels.
+        The NumPy type of an array of these labels.
     """
 
     def __init__(self, view: View, scorer: Scorer, *, smooth_unseen: bool) -> None:
@@ -242,7 +242,7 @@ class Reader:
     def _weighed_by_count(
         self, view: View, features: npt.NDArray[np.uint32], largest: int | None
     ) -> scoring.Table | None:
-        """The weights of all counts of features up to a largest, by default that of each.
+        """The weights of all counts of features up to a largest, by default the largest of each feature.
 
         None where weights of the cells are fewer.
         """

@@ -43,7 +43,7 @@ class Best(NamedTuple):
 
 
 class WordQuestion(NamedTuple):
-    """Which words: those of a label, those of one label against another, or one word; `top` of them, or all.
+    """A question for words: the words of a label, or of one label against another, or one word; all, or the first.
 
     Attributes
     ----------

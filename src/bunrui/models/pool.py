@@ -150,7 +150,7 @@ class Ground:
 
     def __init__(self, model: CountingModel, counts: Counts, analyzer: Analyzer, pool: list[Any]) -> None:
         self._model, self._analyzer = model, analyzer
-        self._by_docs, self._presence = model.counts_documents, model.reads_presence
+        self._by_docs, self._presence = model.scorer_of_nothing.by_docs, model.scorer_of_nothing.presence
         live = counts.live
         self.classes, self.n_pool = live.labels, len(pool)
         pool = alike(analyzer, pool)
@@ -267,7 +267,7 @@ def _transposed(X: Sparse) -> Sparse:
 def labelled_in(memory: Memory) -> set[bytes]:
     """The digests of the labelled documents that a memory knows one by one: of those that it keeps, and of its sample.
 
-    Of a file, none: its pool leaves the texts out that its log has with a label.
+    A file has none: its pool leaves out the texts that its log has with a label.
     """
     if memory.is_of_file:
         return set()
@@ -326,7 +326,7 @@ class PooledModel(FittedModel):
             found = fitted.words(question)
             counts = self._memory.counts
             ids = np.array(counts.ids_of([word.text for word in found]), np.int64)
-            learned = counts_of(counts, ids[ids >= 0].astype(np.uint32), self._plain.counts_documents)
+            learned = counts_of(counts, ids[ids >= 0].astype(np.uint32), self._plain.scorer_of_nothing.by_docs)
             rows = iter(learned)
             return [word._replace(counts=next(rows) if at >= 0 else {}) for word, at in zip(found, ids, strict=True)]
 
@@ -336,7 +336,7 @@ class PooledModel(FittedModel):
         return self._plain.one_pass
 
     def leave_one_out(self, corpus: CountedCorpus, *, odds: bool = False) -> Floats:
-        """Score every document by the others, without the pool: so estimates are those of the model without it."""
+        """Score every document by the others, as the model without the pool does."""
         return self._plain.leave_one_out(corpus, odds=odds)
 
     def export(self, make: Callable[[Any], T]) -> T:

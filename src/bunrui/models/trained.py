@@ -109,7 +109,7 @@ class TrainedModel(FittedModel):
             self._fitted = self._restore_or_train(before, is_whole)
 
     def _restore_or_train(self, before: Fitted | None, is_whole: bool) -> Fitted:
-        """The model from the weights that a file keeps, where they are those of all documents; else trained.
+        """The model from the weights of a file, where they were trained from all documents; else trained now.
 
         `arow` goes on from the head of this process, or else from the weights in the file.
         """
@@ -377,7 +377,7 @@ def restore(
     Raises
     ------
     DataError
-        If they are not those of such a model.
+        If such a model has other numbers.
     """
     name, classes = options["model"], counts.live_labels
     alpha = TRAINED[name].alpha_of(options)

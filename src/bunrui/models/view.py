@@ -405,7 +405,11 @@ def select(counts: Counts, min_df: int, max_features: int | tuple[str, int] | No
     if isinstance(max_features, tuple) and len(max_features) != 2:
         raise OptionError(option="max_features", value=max_features, expected="a number, or a pair like ('chi2', 1000)")
     method, most = max_features if isinstance(max_features, tuple) else ("mi", max_features)
-    _check(min_df, method, most)
+    if not is_whole(min_df) or min_df < 1:
+        raise OptionError(option="min_df", value=min_df, expected="a whole number of documents, at least 1")
+    if method not in ("mi", "chi2"):
+        raise OptionError(f"features are chosen by 'mi' or 'chi2', not {method!r}", option="max_features")
+    check_whole("max_features", most, or_none=True)
     if min_df == 1 and most is None:
         return whole(counts)
     ids = counts.live_ids()
@@ -426,14 +430,6 @@ def select(counts: Counts, min_df: int, max_features: int | tuple[str, int] | No
         int(p.term_total[ids].sum()),
         int(p.doc_total[ids].sum()),
     )
-
-
-def _check(min_df: Any, method: Any, most: Any) -> None:
-    if not is_whole(min_df) or min_df < 1:
-        raise OptionError(option="min_df", value=min_df, expected="a whole number of documents, at least 1")
-    if method not in ("mi", "chi2"):
-        raise OptionError(f"features are chosen by 'mi' or 'chi2', not {method!r}", option="max_features")
-    check_whole("max_features", most, or_none=True)
 
 
 def _best(counts: Counts, ids: Integers, method: str, most: int) -> Integers:

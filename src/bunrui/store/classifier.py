@@ -61,7 +61,7 @@ class StoredClassifier(AnyClassifier):
     """
 
     def __init__(self, file: File, classifier: TextClassifier, *, is_twin: bool = False) -> None:
-        """`classifier` reads the memory of the file; the options of a twin are not those of the file."""
+        """`classifier` reads the memory of the file; a twin has other options than the file."""
         self._file = file
         self._classifier = classifier
         self.memory = file.memory
@@ -646,9 +646,9 @@ class StoredClassifier(AnyClassifier):
     def slim(self, path: Path, *, min_df: int = 1) -> int:
         """Write a copy that keeps nothing but counts, without the words of fewer than `min_df` documents.
 
-        It answers as this classifier does with the option `min_df`.  Of a trained model it has the weights too: it
-        answers, and learns no more.  Returns the number of documents that a word had to be in: more than `min_df` where
-        this file lacks words itself.
+        It answers as this classifier does with the option `min_df`.  A copy of a trained model has its weights: it
+        answers, and learns no more.  Returns the number of documents that a word had to be in: more than `min_df`
+        where this file lacks words itself.
         """
         check_slim(self, min_df)
         with self._file.at_rest():
@@ -720,7 +720,7 @@ def create(path: Path, model: str = AUTO, *, keep: str = "text", **options: Any)
     Parameters
     ----------
     path : path
-        Of a file that is not there yet.
+        The name of the new file.
     model, **options
         As for `TextClassifier`; the analyzer is a name or a spec.
     keep : {"text", "digests", "nothing"}

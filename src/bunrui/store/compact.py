@@ -13,8 +13,7 @@ from bunrui.store import schema
 from bunrui.store.codec import HEAD_SIZE, size_of
 from bunrui.store.connection import explain_errors
 from bunrui.store.log import BLOCK_BYTES, BLOCK_DOCS, Block, Row
-from bunrui.store.pool import insert as insert_unlabelled
-from bunrui.store.pool import last_row, what_is_left
+from bunrui.store.pool import insert_unlabelled, last_row, what_is_left
 from bunrui.store.schema import seal
 from bunrui.store.store import Store
 from bunrui.store.transaction import NAMED, SIGNED, History, Transaction, insert_block, insert_removals

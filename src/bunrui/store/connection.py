@@ -278,7 +278,7 @@ def new_mark() -> int:
 
 
 def owns_journal(path: str, *, may_write: bool) -> bool:
-    """Whether the journal at a path without links is that of the file; if we may write, it is afterwards.
+    """Whether the journal at a path without links belongs to the file; if we may write, it does afterwards.
 
     Call while `OPENING`.  The file is opened here only if this process has no connection to it: to close it again would
     drop the locks that SQLite has on it for the process.

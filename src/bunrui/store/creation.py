@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager, suppress
 
 from bunrui.errors import StoreError
 from bunrui.store.connection import renew_mark
-from bunrui.store.schema import APPLICATION_ID, connect, migrate, seal
+from bunrui.store.schema import APPLICATION_ID, connect, insert, migrate, seal
 
 _NO_LINKS = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)  # of a file system
 
@@ -151,5 +151,5 @@ def new_file(path: str, name: str, meta: Mapping[str, str]) -> None:
         db.execute("PRAGMA journal_mode = WAL")
         migrate(db, 0)
         renew_mark(db)
-        db.executemany("INSERT INTO meta (key, value) VALUES (?, ?)", meta.items())
+        insert(db, "meta", "key, value", meta.items())
         seal(db, "meta")

@@ -49,7 +49,7 @@ class File:
     memory : Memory
     read_only : bool
     lock : lock
-        Held by whoever uses the store.
+        A thread that uses the store holds it.
     state : State or None
         How far the memory has read: another one after every change, also after an undo.
     on_choice : function
@@ -63,7 +63,7 @@ class File:
         self.read_only = read_only
         self.lock = Mutex()
         self.state: State | None = None
-        self._is_as_read = True  # whether features have the ids here that whoever opens the file will give them
+        self._is_as_read = True  # whether features have the ids that they get when the file is opened
         self._changed: dict[tuple[int, int], tuple[int, int]] = {}
         self.on_choice: Callable[[Chosen], None] = lambda chosen: None
         self._writer: int | None = None  # the process whose session is open: a forked child has none

@@ -53,7 +53,7 @@ def change(
     names = store.labels()
     taken, added = Sum(classifier), Sum(classifier)
     for number, places, block in pick(store, choice):
-        block = block.tidy()  # whoever refuses some labels is asked about those of the chosen documents alone
+        block = block.tidy()  # `new_labels` may refuse labels: it sees only those of chosen documents
         before = [sorted(names[k] for k in labels) for labels in block.label_sets]
         after = [sorted(set(new_labels(labels))) for labels in before]
         moved = np.array([a != b for a, b in zip(before, after, strict=True)], bool)[block.codes]

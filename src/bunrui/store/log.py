@@ -394,7 +394,7 @@ class Log:
     def blocks(self, after: int = 0, numbers: Sequence[int] | None = None) -> Iterator[tuple[int, Block]]:
         """All documents but those that were unlearned, with the numbers of their blocks.
 
-        Only those of transactions after a number; or those of some blocks.
+        With `after`, only documents of later transactions; with `numbers`, only documents of these blocks.
         """
         gone = self.gone()
         for number, block, unpacker in self._read(Row._fields, f"tx > {after:d} ORDER BY block", numbers):

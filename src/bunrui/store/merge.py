@@ -68,9 +68,8 @@ def merge(
         with target.writing(kind, **note) as transaction:
             seen = target.seen(needed=unique)
             new, skipped, shards = _choose(target, sources)
-            n_duplicates = 0
+            coming, n_duplicates = [source.file.store for source in new if source.file is not None], 0
             if seen is not None:
-                coming = [source.file.store for source in new if source.file is not None]
                 n_duplicates = sum(_add_log(transaction, store, seen, target.store.keep) for store in coming)
             if new:
                 counts = _sum(new)
@@ -78,7 +77,7 @@ def merge(
                     transaction.changes.append((1, counts))
                 transaction.n_docs = counts.n_docs
                 transaction.note.update(shards.note())
-            _add_unlabelled(transaction, target.store, [source.file.store for source in new if source.file is not None])
+            _add_unlabelled(transaction, target.store, coming)
             if unique and n_duplicates:
                 found = f"texts that were learned before, or come twice: {n_duplicates:,}. Without "
                 raise DuplicateError((found, Option("unique"), ", each time counts"))
@@ -110,15 +109,12 @@ def _choose(target: File, sources: Sequence[Source]) -> tuple[list[Source], list
 
 def _sum(sources: Sequence[Source]) -> Counts:
     """The counts of all of them; one sum takes less room than a copy of each."""
-    total: Counts | None = None
-    for source in sources:
-        memory = source.classifier.memory
+    first, *others = (source.classifier.memory for source in sources)
+    with first.lock.read():
+        total = first.counts.copy()
+    for memory in others:
         with memory.lock.read():
-            if total is None:
-                total = memory.counts.copy()
-            else:
-                total.add(memory.counts)
-    assert total is not None
+            total.add(memory.counts)
     return total
 
 

@@ -27,6 +27,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import zlib
+from collections.abc import Iterable
 from contextlib import closing
 from typing import Any
 from urllib.parse import quote
@@ -125,6 +126,12 @@ def is_whole(table: str) -> str:
     return f"checksum IS checksum_of({SEALED[table]})"
 
 
+def insert(db: sqlite3.Connection, table: str, columns: str, rows: Iterable[tuple[Any, ...]]) -> None:
+    """Write rows into some columns of a table."""
+    marks = ", ".join("?" * len(columns.split(",")))
+    db.executemany(f"INSERT INTO {table} ({columns}) VALUES ({marks})", rows)
+
+
 def seal(db: sqlite3.Connection, table: str, where: str = "true", values: tuple[Any, ...] = ()) -> None:
     """Give rows that were written their checksums."""
     db.execute(f"UPDATE {table} SET checksum = checksum_of({SEALED[table]}) WHERE {where}", values)
@@ -171,7 +178,7 @@ def connect(path: str, *, read_only: bool, name: str | None = None) -> Connectio
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Take a file of an older format to that of files of strings."""
+    """Take a file of an older format to the format of files of strings."""
     if version >= OF_STRINGS:
         return
     with connection:  # commits, or rolls back

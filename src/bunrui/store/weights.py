@@ -28,6 +28,7 @@ from bunrui.counts import Counts
 from bunrui.errors import DamagedError
 from bunrui.memory import Parameters
 from bunrui.store.codec import Unpacker, pack, pack_json
+from bunrui.store.schema import insert
 
 if TYPE_CHECKING:
     from bunrui.store.store import State, Store
@@ -102,7 +103,7 @@ def write_weights(store: Store, heading: Heading | None, rows: Rows) -> None:
     """Put weights in the place of those that are there; call while writing."""
     first = [] if heading is None else [(_HEADING, 0, pack_json(asdict(heading)))]
     store.db.execute("DELETE FROM weights")
-    store.db.executemany("INSERT INTO weights (name, part, content) VALUES (?, ?, ?)", [*first, *rows])
+    insert(store.db, "weights", "name, part, content", [*first, *rows])
 
 
 def drop_weights(store: Store) -> None:
@@ -115,7 +116,7 @@ def drop_weights(store: Store) -> None:
 
 
 def stamp_weights(store: Store, heading: Heading | None) -> None:
-    """Say that weights are those of the file as it is now, or take them away; call while writing."""
+    """Mark weights as trained from the file as it is now, or take them away; call while writing."""
     if heading is None:
         write_weights(store, None, [])
         return
@@ -124,7 +125,7 @@ def stamp_weights(store: Store, heading: Heading | None) -> None:
 
 
 def carry_weights(store: Store, before: State) -> None:
-    """Say that weights go with the documents as they did in the generation before; call while writing."""
+    """Mark weights as valid in this generation, if they were so in the one before; call while writing."""
     with suppress(DamagedError):
         heading = read_heading(store)
         if heading is not None and heading.generation == before.generation:
