@@ -152,7 +152,7 @@ class Calibration:
             if type(known[name]) is not int or not 0 <= known[name] < 1 << 62:
                 raise DataError(f"{name} of a calibration is no whole number: {known[name]!r:.40}")
         if not all(isinstance(known[name], str) and len(known[name]) <= 100 for name in ("model", "options")):
-            raise DataError("a calibration does not say what it was fitted for")
+            raise DataError("a calibration does not name its model and options")
         return cls(**values)
 
 

@@ -314,7 +314,7 @@ def _value(name: str, cell: Cell, form: str) -> Any:
     if form == "date" and isinstance(cell, str) and (when := moment(cell)) is not None:
         return when
     raise TableError(
-        f"the column {name!r} has {_SAID[form]} in what was learned, not {written(cell)!r}: leave the cell empty, or "
+        f"the column {name!r} has {_SAID[form]} in the learned rows, not {written(cell)!r}: leave the cell empty, or "
         "learn the column as categorical or text"
     )
 

@@ -544,7 +544,7 @@ class Arow(LinearHead):
         """Refuse to go on with other options than before; `r` may change."""
         for name, value in asdict(replace(self.options, r=options.r)).items():
             if getattr(options, name) != value:
-                raise OptionError(f"{name}={value!r} decided what was learned: call fit again after changing it")
+                raise OptionError(f"{name}={value!r} holds for the rows so far: call fit again after changing it")
         self.options = options
 
     def learn(self, batch: Batch, classes: Labels, order: Integers, weights: Floats) -> None:

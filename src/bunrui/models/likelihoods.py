@@ -129,7 +129,7 @@ class Moments(NamedTuple):
         # Rounding errors are those of the whole column: a class that has only zeros gets some from the others.
         size = (self.squares + self.n * self.mean**2).sum(axis=0)
         if (n < 0).any() or (left.squares < -ROUNDING * size).any():
-            raise UnlearnError("this was never learned: it varies more, or has more rows, than what was")
+            raise UnlearnError("this was never learned: it varies more, or has more rows, than those that were")
         return left._replace(squares=np.maximum(left.squares, 0.0))
 
     def keep(self, alive: npt.NDArray[np.bool_]) -> Moments:

@@ -283,6 +283,7 @@ class Without:
         rows, labels, n_classes = ground.parts[part], ground.labels, ground.n_classes
         self._ground = ground
         self.rows, self.entries, self.bounds = rows, ground.entries[part], (lo, hi)
+        self.words_of = ground.view.words_of
         n, view, by_docs = hi - lo, ground.view, ground.by_docs
         left = Left(np.full(n, view.n_features), np.full(n, view.total(by_docs)), np.tile(view.class_sum(by_docs), n))
         row, own_classes = classes_of(labels, labels.groups[rows.docs[lo:hi]])
@@ -318,10 +319,6 @@ class Without:
         """N over distinct documents, (n_classes,)."""
         assert by_docs == self._ground.by_docs
         return self._n_terms
-
-    def words_of(self, ids: Ids) -> list[str]:
-        """The names of some features."""
-        return list(self._ground.view.words_of(ids))
 
     def has_words(self, words: list[str]) -> list[Any]:
         """Whether words are features: for each a boolean, or one by class."""
@@ -366,25 +363,14 @@ class Whole:
 
     def __init__(self, ground: Ground) -> None:
         view, self._ground = ground.view, ground
-        self.n_features = view.n_features
+        self.n_features, self.total = view.n_features, view.total
+        self.words_of, self.has_words = view.words_of, view.has_words
         self.doc_count = np.concatenate([view.doc_count, np.maximum(view.doc_count - 1, 0)])
         self.sums: list[Summed] = []
 
     def class_sum(self, by_docs: bool) -> Integers:
         """N_c, (n_classes,)."""
         return np.tile(self._ground.view.class_sum(by_docs), 2)
-
-    def total(self, by_docs: bool) -> Any:
-        """N over distinct documents."""
-        return self._ground.view.total(by_docs)
-
-    def words_of(self, ids: Ids) -> list[str]:
-        """The names of some features."""
-        return list(self._ground.view.words_of(ids))
-
-    def has_words(self, words: list[str]) -> list[bool]:
-        """Whether words are features."""
-        return self._ground.view.has_words(words)
 
     @cached_property
     def _cells(self) -> FeatureCounts:

@@ -22,7 +22,7 @@ from bunrui.kernel import score as scoring
 from bunrui.kernel.arithmetic import exact_sums, exact_sums_of, halves_of, joined, log
 from bunrui.kernel.library import run
 from bunrui.kernel.score import count_pairs
-from bunrui.sparse import Floats, Integers, Sparse
+from bunrui.sparse import Floats, Integers
 
 if TYPE_CHECKING:
     from bunrui.classcounts import SparseCounts
@@ -168,7 +168,8 @@ class MatrixView(NamedTuple):
         """The cells of some columns."""
         is_all = len(ids) == self.n_features and np.array_equal(ids, self.feature_ids())
         cells = self.counts.cells if is_all else self.counts.cells_of(ids)
-        return FeatureCounts.of(ids, cells, np.asarray(cells.row_sums(), cells.data.dtype))
+        totals, lengths = np.asarray(cells.row_sums(), cells.data.dtype), cells.lengths.astype(np.int32)
+        return FeatureCounts(ids, cells.indptr[:-1], lengths, cells.indices, cells.data, totals)
 
 
 def in_blocks(view: CountView, ids: npt.NDArray[np.uint32], by_docs: bool) -> Iterator[FeatureCounts]:
@@ -299,11 +300,6 @@ class FeatureCounts(NamedTuple):
     classes: npt.NDArray[np.int32]
     counts: npt.NDArray[Any]  # n[f, c]
     totals: npt.NDArray[Any]  # n[f], by feature
-
-    @classmethod
-    def of(cls, ids: npt.NDArray[np.uint32], cells: Sparse, totals: npt.NDArray[Any]) -> FeatureCounts:
-        """Some features, whose cells are the rows of a matrix."""
-        return cls(ids, cells.indptr[:-1], cells.lengths.astype(np.int32), cells.indices, cells.data, totals)
 
     @classmethod
     def of_table(cls, ids: npt.NDArray[np.uint32], table: npt.NDArray[Any], totals: npt.NDArray[Any]) -> FeatureCounts:

@@ -398,7 +398,7 @@ class StoredClassifier(AnyClassifier):
         file = self._file
         file.check_not_read_only("train")
         if self._is_twin:
-            raise OptionError("a file keeps the weights of its own model, and not of what with_model gives")
+            raise OptionError("a file keeps the weights of its own model, not of one that with_model gives")
         if not is_kept(self.model):
             kept = ", ".join(filter(is_kept, TRAINED))
             raise OptionError(f"{self.model} has no weights that a file keeps", hint=f"choose one of {kept}")
@@ -684,7 +684,7 @@ class StoredClassifier(AnyClassifier):
 
     def fit(self, texts: Texts, labels: Labels) -> StoredClassifier:
         """Not for a file: it would forget everything that is in it."""
-        raise OptionError(f"fit would forget what {self.path} has learned: use learn, or fit a TextClassifier")
+        raise OptionError(f"fit would forget the documents of {self.path}: use learn, or fit a TextClassifier")
 
     def set_params(self, **options: Any) -> StoredClassifier:
         """Change options, here and in the file."""

@@ -60,7 +60,7 @@ def wipe(store: Store) -> None:
         store.db.execute("VACUUM")
     except StoreError as error:
         raise StoreError(
-            f"{store.path} was compacted, but what was unlearned could not be wiped out ({error}): compact it again"
+            f"{store.path} was compacted, but unlearned documents could not be wiped out ({error}): compact it again"
         ) from error
     is_settled = store.settle(schema.WAIT_SECONDS)
     if not is_settled:

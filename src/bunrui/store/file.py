@@ -127,7 +127,7 @@ class File:
         self._is_as_read &= all(sign > 0 and delta.n_features == delta.n_ids for sign, delta in deltas)
         try:
             with self.memory.lock.write():
-                self.memory.trouble = f"what is in memory is not what {self.store.path} has"
+                self.memory.trouble = f"the memory is not in step with {self.store.path}"
                 for sign, delta in deltas:
                     self._apply(sign, delta)
                 self._pool.catch_up()

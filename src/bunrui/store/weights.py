@@ -207,7 +207,7 @@ class _StoredArrays(Mapping[str, npt.NDArray[Any]]):
 def _shape(said: Any, unpacker: Unpacker) -> tuple[np.dtype[Any], np.dtype[Any], tuple[int, ...]]:
     """The type of an array, its type in the file, and its shape."""
     if not (isinstance(said, list) and len(said) == 3 and isinstance(said[2], list) and len(said[2]) <= 2):
-        raise unpacker.damaged("its weights do not say of which shape they are")
+        raise unpacker.damaged("its weights do not name their shapes")
     unpacker.check_whole(*said[2])
     dtype, stored = (_TYPES.get(name) if isinstance(name, str) else None for name in said[:2])
     if dtype is None or stored is None or dtype.kind != stored.kind:
