@@ -240,8 +240,8 @@ def test_json_and_back() -> None:
         ({"tx": 1 << 63}, "tx of a calibration is no whole number: 9223372036854775808"),
         ({"ece_after": 2}, "ece_after of a calibration is no number from 0 to 1: 2"),
         ({"log_loss_before": math.inf}, "log_loss_before of a calibration is no number from 0 to 1e+06: inf"),
-        ({"options": None}, "a calibration does not say what it was fitted for"),
-        ({"model": "x" * 101}, "a calibration does not say what it was fitted for"),
+        ({"options": None}, "a calibration does not name its model and options"),
+        ({"model": "x" * 101}, "a calibration does not name its model and options"),
         ({"more": 1}, "a calibration has other fields"),
     ],
 )

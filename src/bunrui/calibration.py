@@ -45,7 +45,7 @@ MOST_KNOTS = 101
 _MOST_LEVEL, _MOST_SLOPE = 100.0, 10.0
 _CURVES = ("confidences", "accuracies", "thresholds", "errors")
 
-# What the largest is ahead of the next where the map would make them equal.
+# The lead of the largest over the next where the map would make them equal.
 _AHEAD = 1e-9
 
 
@@ -56,7 +56,7 @@ class Calibration:
     Attributes
     ----------
     level, slope : float
-        Of the temperature.
+        The two numbers of the temperature.
     confidences, accuracies : tuple of float
         The map of the largest probability, linear between these points.
     thresholds, errors : tuple of float
@@ -150,7 +150,7 @@ class Calibration:
             if type(known[name]) is not int or not 0 <= known[name] < 1 << 62:
                 raise DataError(f"{name} of a calibration is no whole number: {known[name]!r:.40}")
         if not all(isinstance(known[name], str) and len(known[name]) <= 100 for name in ("model", "options")):
-            raise DataError("a calibration does not say what it was fitted for")
+            raise DataError("a calibration does not name its model and options")
         return cls(**values)
 
 
@@ -254,7 +254,7 @@ def _canonical(value: Any) -> Any:
 # Without bins, the lowest block has the few that came out wrong, and the highest those that came out right.
 _POWERS = 0.35, 0.4, 0.45, 0.5
 
-# Without it, the map is too sure of itself with few documents; with more, it keeps what the temperature has wrong.
+# Without it, the map is too sure of itself with few documents; with more, it keeps the errors of the temperature.
 SHRINK = 5
 
 # Among the few that are surest, none may be wrong by chance, or one.
@@ -281,7 +281,7 @@ def fit_calibration(scores: Floats, lengths: Floats, own: Booleans) -> Calibrati
     Parameters
     ----------
     scores : (n_docs, n_classes)
-        Of documents that the model has not seen; -inf where a class could not be predicted.
+        The scores of documents that the model has not seen; -inf where a class could not be predicted.
     lengths : (n_docs,)
         `lengths_of` the documents.
     own : (n_docs, n_classes) bool

@@ -1,4 +1,4 @@
-"""`TextClassifier`: strings in, labels out.  It has a memory of what it has learned, and a model that reads it."""
+"""`TextClassifier`: strings in, labels out.  It has a memory with its counts, and a model that reads them."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class AnyClassifier(ABC):
 
     @property
     def model_(self) -> Choice | None:
-        """What `model="auto"` stands for now, and why; None where the model was named.
+        """The model that `model="auto"` stands for now, and why; None where the model was named.
 
         Examples
         --------
@@ -174,7 +174,7 @@ class AnyClassifier(ABC):
 
     @abstractmethod
     def choose(self, metric: str = "accuracy") -> Choice:
-        """Choose the model that `model="auto"` stands for anew, by what has been learned.
+        """Choose the model that `model="auto"` stands for anew, by the learned documents.
 
         Parameters
         ----------
@@ -375,7 +375,7 @@ class AnyClassifier(ABC):
         word: str | None = None,
         top: int | None = 20,
     ) -> list[Word]:
-        """The words that speak for a label, by what one occurrence adds to its score, minus the mean of other labels.
+        """The words that speak for a label, by the share of an occurrence in its score, minus the mean of others.
 
         With `positive` and `negative`: λ(w) = log P(w | positive) / P(w | negative) of the words of both, beginning
         with those that speak for the positive class.  With `word`: that word alone.
@@ -527,16 +527,16 @@ class TextClassifier(AnyClassifier):
     unseen : {"ignore", "smooth"}
         Ignore new words, or count them with their smoothed probability.
     min_df : int
-        Read only words of at least so many documents.
+        The fewest documents of a word that is read.
     max_features : int, optional
-        Read only so many words, the most telling ones by mutual information; `("chi2", n)` by χ².
+        The number of words that are read, the most telling ones by mutual information; `("chi2", n)` by χ².
     class_norm : bool
         Scale the counts of every class to one size first (Frank and Bouckaert 2006); for models with this name among
         their `options`, such as `multinomial`.
     against_rest : bool
         Score a class against all other documents; for models with this name among their `options`.
     m : float
-        For `aode`: a value is a parent if at least so many documents have it.
+        For `aode`: the fewest documents of a value that is a parent.
 
     Examples
     --------
@@ -722,7 +722,7 @@ class TextClassifier(AnyClassifier):
         return self
 
     def merge(self, other: AnyClassifier) -> Self:
-        """Add what another classifier with the same analyzer has learned."""
+        """Add the counts of another classifier with the same analyzer."""
         check_alike(self, other)
         self.memory.merge(other.memory, self.model)
         before = self.choice
@@ -832,7 +832,7 @@ class TextClassifier(AnyClassifier):
         return self.learn(texts, labels, sample_weight)
 
     def set_params(self, **options: Any) -> Self:
-        """Change options; another analyzer forgets what was learned.
+        """Change options; another analyzer forgets all documents.
 
         Invalid values are refused at the next use, as in scikit-learn: so a search over many combinations can go on
         after one of them.
@@ -919,9 +919,9 @@ def choose_by(
     pool, labelled
         Texts without a label, and the digests of those that have a label by now.
     before : Chosen
-        What was chosen until now.
+        The choices until now.
     metric : str or None
-        What counts; None leaves the model as it is.
+        The metric to choose by; None leaves the model as it is.
     tx : int
         The transaction of a file that the calibration belongs to.
     """
@@ -945,7 +945,7 @@ def choose_by(
 
 
 def key_of_calibration(settings: Mapping[str, Any], pool_weight: PoolWeight | None) -> str:
-    """A digest of all that decides what scores mean: the settings, and the weight of a pool that counts."""
+    """A digest of all that a calibration depends on: the settings, and the weight of a pool that counts."""
     weight = 0.0 if pool_weight is None else pool_weight.weight
     return digest_of({**settings, "pool": weight} if weight else settings)
 

@@ -10,7 +10,7 @@
     ├── DuplicateError     a text that was learned before, where each is to be learned once
     ├── MismatchError      counts of different analyzers, or models that cannot be joined
     ├── StoreError         a file that is missing, in use or cannot be written
-    │   ├── DamagedError   one that is not what it was
+    │   ├── DamagedError   one whose bytes have changed
     │   ├── MovedError     one that has lost its name since it was opened
     │   └── ChangedError   one in which somebody else has changed something meanwhile
     ├── NotLearnedError    a question to a classifier that has learned nothing
@@ -77,7 +77,7 @@ STEPS = {
     "other-model": "choose another with model, for example nbsvm",
     "replace-surrogate": 'replace it, for example with text.encode("utf-8", "replace").decode()',
 }
-"""What to do next, in Python's words."""
+"""The next thing to do, in Python's words."""
 
 _NEAR = 0.8  # of two names, so that a slip of two keys is found, and svm is not taken for nbsvm
 _NO_ROOM = "the disk is full", "make room"
@@ -120,7 +120,7 @@ class BunruiError(Exception):
     Parameters
     ----------
     problem : str, or tuple of str, Option and Step
-        What is wrong.  It can be left out where `expected` or `choices` say it.
+        The problem.  It can be left out where `expected` or `choices` say it.
     row : int or None
         The place of a document among those that were given.
     option : str or None
@@ -128,15 +128,15 @@ class BunruiError(Exception):
     value : object
         The value that was given.
     expected : str or None
-        What the option should be.
+        The values that the option should have, in words.
     choices : iterable of str
-        What the option can be.
+        The values that the option can have.
     file, line : str and int, or None
-        Where the problem is; `unit` is what the line is called.
+        The place of the problem; `unit` is the name of a line.
     hint : str, or tuple of str, Option and Step
-        What to do next.
+        The next thing to do.
     cause : str or None
-        A name of the problem, by which a page in another language finds its own sentence; by default that of the class.
+        A name of the problem, by which a page in another language finds its own sentence; by default the class has one.
 
     Examples
     --------
@@ -266,7 +266,7 @@ class StoreError(BunruiError):
 
 
 class DamagedError(StoreError):
-    """A classifier file that is not what it was when it was written."""
+    """A classifier file whose bytes have changed since it was written."""
 
 
 class MovedError(StoreError):

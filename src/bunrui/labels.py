@@ -47,7 +47,7 @@ def noun_of(kind: type) -> str:
 
 
 def plain_type(label: Any) -> type:
-    """The type of a label, NumPy's as Python's own; what is no label has its own type.
+    """The type of a label, NumPy's as Python's own; any other value has its own type.
 
     >>> import numpy as np
     >>> plain_type(np.int8(3)), plain_type(np.True_), plain_type(np.str_("a"))
@@ -67,7 +67,7 @@ def _is_boolean(label: Any) -> bool:
 
 
 def plain(label: Any) -> Any:
-    """A label as one of Python's own values; what is none stays as it is.
+    """A label as one of Python's own values; any other value stays as it is.
 
     >>> import numpy as np
     >>> plain(np.int64(3)), plain(np.False_), plain("a")

@@ -57,7 +57,7 @@ class PoolWeight:
     Attributes
     ----------
     weight : float
-        Of a text of the pool, where a labelled document has 1; 0 where the pool does not count.
+        The weight of a text of the pool, where a labelled document has 1; 0 where the pool does not count.
     evidence : tuple of PoolEvidence
         All weights, 0 first; empty where nothing could be told.
     model : str
@@ -204,7 +204,7 @@ def weigh(
         The sample of it.
     pool : mapping from digest to text
     labelled : container of digests
-        Of the texts of the pool that have a label by now, and do not count as texts without one.
+        The texts of the pool that have a label by now, and do not count as texts without one.
     options : mapping
         Those of the classifier, with the model that `auto` stands for.
     """
@@ -249,7 +249,7 @@ class _Folds:
     classes : (n_docs,) int64
         The class of each, by its place in the sorted list of labels.
     weights : (n_docs,) float64
-        Of documents, so that the mean is that of all that were learned; they add up to 1.
+        The weight of each, so that a mean over them is the mean over all learned documents; they add up to 1.
     """
 
     def __init__(

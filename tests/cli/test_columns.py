@@ -422,7 +422,7 @@ def test_rows_that_do_not_fit_what_was_learned(run, people: Path) -> None:
     write_csv("wrong.csv", rows)
     for command in (["predict", "t.bunrui", "wrong.csv"], ["evaluate", "t.bunrui", "wrong.csv", "--label", "income"]):
         assert run(*command).err.endswith(
-            "error: wrong.csv, line 3: the column '年齢' has numbers in what was learned, not 'forty': leave the cell "
+            "error: wrong.csv, line 3: the column '年齢' has numbers in the learned rows, not 'forty': leave the cell "
             "empty, or learn the column as categorical or text\n"
         )
     rows[1]["年齢"] = None

@@ -264,7 +264,7 @@ def test_columns_of_one_row_share_their_weights_until_they_part() -> None:
 def test_options_that_cannot_change() -> None:
     X, y, _ = data(35, 2)
     clf = NBAROW().fit(X, y)
-    with pytest.raises(OptionError, match=r"alpha=0\.5 decided what was learned: call fit again after changing it"):
+    with pytest.raises(OptionError, match=r"alpha=0\.5 holds for the rows so far: call fit again after changing it"):
         clf.set_params(alpha=1.0).partial_fit(X, y)
     clf.set_params(alpha=0.5, r=1.0).partial_fit(X, y)
 

@@ -313,7 +313,7 @@ def test_what_a_column_holds_may_change_with_new_rows() -> None:
     clf = classifier().learn(['{"zip": 11111}', '{"zip": 22222}', '{"zip": 11112}', '{"zip": 22223}'], Y)
     assert clf.to_sklearn()[-1].columns_ == {"zip": "gaussian"}
     with pytest.raises(
-        TableError, match=r"^row 1: the column 'zip' has numbers in what was learned, not '01234': leave"
+        TableError, match=r"^row 1: the column 'zip' has numbers in the learned rows, not '01234': leave"
     ):
         clf.predict(['{"zip": 11111}', '{"zip": "01234"}'])
     clf.learn(['{"zip": "01234"}'], ["a"])
@@ -329,11 +329,11 @@ def test_what_a_column_holds_may_change_with_new_rows() -> None:
         (
             "1",
             '"x"',
-            "has numbers in what was learned, not 'x': leave the cell empty, or learn the column as categorical",
+            "has numbers in the learned rows, not 'x': leave the cell empty, or learn the column as categorical",
         ),
-        ("true", "1", "has true and false in what was learned, not '1'"),
-        ('"2026-01-31"', '"soon"', "has dates such as 2026-01-31 in what was learned, not 'soon'"),
-        ('"2026-01-31"', "7", "has dates such as 2026-01-31 in what was learned, not '7'"),
+        ("true", "1", "has true and false in the learned rows, not '1'"),
+        ('"2026-01-31"', '"soon"', "has dates such as 2026-01-31 in the learned rows, not 'soon'"),
+        ('"2026-01-31"', "7", "has dates such as 2026-01-31 in the learned rows, not '7'"),
     ],
 )
 def test_cells_of_another_kind(cells: str, wrong: str, message: str) -> None:

@@ -332,7 +332,7 @@ def test_memory_that_is_torn_is_not_read(path: str, monkeypatch: pytest.MonkeyPa
             )
             with pytest.raises(StoreError, match="has changed, but the memory could not follow"):
                 clf.learn(["more"], ["ham"])
-            with pytest.raises(StoreError, match=r"what is in memory is not what .* has: call refresh"):
+            with pytest.raises(StoreError, match=r"the memory is not in step with .*: call refresh"):
                 clf.predict(["pills"])
         clf.refresh()
         same(clf, in_memory([*TEXTS, "more"], [*LABELS, "ham"]))
@@ -729,7 +729,7 @@ def test_truncated_files(path: str, size: int) -> None:
 
 def test_fit_and_set_params(path: str) -> None:
     with learned(path) as clf:
-        with pytest.raises(OptionError, match=r"fit would forget what .* has learned"):
+        with pytest.raises(OptionError, match=r"fit would forget the documents of .*: use learn"):
             clf.fit(TEXTS, LABELS)
         clf.set_params(model="mixed")
         clf.partial_fit(["more"], ["ham"])

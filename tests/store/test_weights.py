@@ -172,7 +172,7 @@ def test_training_when_it_is_asked_for(path: Path, model: str) -> None:
         clf.train()
         assert clf.is_trained
         expected = clf.scores(QUERIES)
-        with pytest.raises(OptionError, match="not of what with_model gives"):
+        with pytest.raises(OptionError, match="not of one that with_model gives"):
             clf.with_model("nbsvm" if model == "arow" else "arow").train()
     with bunrui.open(path, read_only=True) as clf:
         assert clf.is_trained

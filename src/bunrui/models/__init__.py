@@ -5,7 +5,7 @@
     scorer.py     the linear scorer that every formula becomes; view.py has the counts that it reads
     linear.py     scores of texts and of rows, from a scorer; loo.py leaves every document out in turn
     trained.py    trains the other models, and answers; a file for each trainer (heads.py, …)
-    explain.py    what each word of a text adds to a score; the words that speak for a label
+    explain.py    the share of each word of a text in a score; the words that speak for a label
 
 The estimators read the formulas, too, and the likelihoods of columns of tables (likelihoods.py, frames.py, mdl.py).
 """

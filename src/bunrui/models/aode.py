@@ -20,8 +20,8 @@ share π[i, y] = exp(s[i, y]) / Σ_i exp(s[i, y]),
 
     value[k, y] = Σ_i π[i, y] · w[i, k, y]  +  π[k, y] · (base[k, y] - usual[k, y])
 
-and what is left of the score (the class, and what the average adds) is the bias.  Of words, items are those that are
-present, and the usual is their absence.  Of values, items are those that are known, and the usual is log P(y): as a
+and the rest of the score (the class, and the share of the average) is the bias.  Words are items where they are
+present, and their usual is their absence.  Values are items where they are known, and their usual is log P(y): as a
 parent, a value adds log P(x_k | y).
 
 Webb, Boughton, Wang (2005), Not so naive Bayes: aggregating one-dependence estimators.
@@ -44,7 +44,7 @@ from bunrui.models.model import Parts
 from bunrui.models.scorer import check_rows, prior_shares
 from bunrui.sparse import Floats, Integers, Sparse
 
-# From so many columns on, a table of zeros and ones is counted and scored by its ones.
+# From this number of columns on, a table of zeros and ones is counted and scored by its ones.
 _MANY = 64
 _MOST_VALUES = 1 << 22  # of rows that are counted at once, zeros too
 _BLOCK = 1 << 20  # cells whose logarithms are taken at once, which takes some memory beside them
@@ -61,7 +61,7 @@ def aode(cells: npt.NDArray[Any], sizes: Integers, log_prior: Floats) -> PairTab
     sizes : (n_columns,)
         v.
     log_prior : (n_classes,)
-        Of naive Bayes.
+        log P(y) of naive Bayes.
     """
     n_values, _, n_classes = cells.shape
     singles = cells[np.arange(n_values), np.arange(n_values)]
@@ -89,7 +89,7 @@ def aode(cells: npt.NDArray[Any], sizes: Integers, log_prior: Floats) -> PairTab
 
 
 def beyond(table: PairTable, sizes: Integers, usual: Integers, other: Integers) -> PairTable:
-    """The same for rows that have one of two values in every column: what the other adds beyond the usual one.
+    """The same for rows with one of two values in every column: the share of the other value beyond the usual one.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def ones_of(X: Any) -> Sparse | None:
 def count_value_pairs(
     X: npt.NDArray[Any], codes: Integers, weights: npt.NDArray[Any], n_classes: int, cuts: tuple[Floats | None, ...]
 ) -> ValueCounts:
-    """Count the rows of a table of values, of which columns of numbers are cut already, (n_rows, n_columns)."""
+    """Count the rows of a table of values, whose columns of numbers are cut already, (n_rows, n_columns)."""
     places: tuple[dict[Any, int], ...] = tuple({} for _ in range(X.shape[1]))
     values = np.empty(X.shape, np.int32)
     n_values = 0
@@ -204,7 +204,7 @@ class Pairs:
     ----------
     learned : ClassCounts of one part, ValueCounts of pairs
     m : float
-        A value is a parent if at least so many rows have it.
+        The fewest rows of a value that is a parent.
     """
 
     def __init__(self, learned: ClassCounts, m: float) -> None:
@@ -229,7 +229,7 @@ class Pairs:
         return out
 
     def presence_parts(self, row: Sparse) -> Parts:
-        """The words of one row of ones, what each adds (n_words, n_classes), and the bias (n_classes,)."""
+        """The words of one row of ones, their shares (n_words, n_classes), and the bias (n_classes,)."""
         rows, table = self._read_ones(row)
         absent = self._numbers_of(0)[rows.columns]
         # A word that was never absent has nothing to be held against.
@@ -237,7 +237,7 @@ class Pairs:
         return _parts(rows, table, table.base.reshape(-1, len(table.bayes_base))[usual])
 
     def value_parts(self, row: Any) -> Parts:
-        """The columns of one row whose values are known, what each adds (n_columns, n_classes), and the bias."""
+        """The columns of one row whose values are known, their shares (n_columns, n_classes), and the bias."""
         rows, table = self._read_values(row)
         return _parts(rows, table, table.bayes_base)
 
@@ -257,7 +257,7 @@ class Pairs:
         return RowValues(starts, columns, self._parents()[places], places), self._table("values")
 
     def _read_ones(self, ones: Sparse) -> tuple[RowValues, PairTable]:
-        """Rows of zeros and ones, each with its ones: what they add beyond zeros."""
+        """Rows of zeros and ones, each with its ones, and their shares beyond those of zeros."""
         parents = self._parents()
         zeros, present = self._numbers_of(0), self._numbers_of(1)
         rows = RowValues(ones.indptr, ones.indices, parents[present][ones.indices], ones.indices)

@@ -2,7 +2,7 @@
 
 Of `aode`, numbers and dates (as days since 1970) are cut where classes change, and all else is categories.
 
-What a column holds is decided by all learned rows:
+All learned rows decide how a column is read:
 
     it holds       the values are
     numbers        numbers
@@ -245,7 +245,7 @@ class Shape(NamedTuple):
         Raises
         ------
         TableError
-            If a column is missing, or a cell is not what the column holds.
+            If a column is missing, or a cell is of another form than its column.
         """
         out = []
         for k, row in enumerate(rows):
@@ -314,7 +314,7 @@ def _value(name: str, cell: Cell, form: str) -> Any:
     if form == "date" and isinstance(cell, str) and (when := moment(cell)) is not None:
         return when
     raise TableError(
-        f"the column {name!r} has {_SAID[form]} in what was learned, not {written(cell)!r}: leave the cell empty, or "
+        f"the column {name!r} has {_SAID[form]} in the learned rows, not {written(cell)!r}: leave the cell empty, or "
         "learn the column as categorical or text"
     )
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# A matrix of so many scores is no burden where only labels are wanted.
+# A matrix of this many scores is no burden where only labels are wanted.
 _MOST_SCORES = 1 << 22
 
 
@@ -71,18 +71,8 @@ class CountingModel:
         return self.kind.scorer(view, self.smoothing, prior, **variants)
 
     def scorer_of(self, view: CountView, docs: Docs, smoothing: Smoothing) -> Scorer:
-        """The formula of other counts than those of the memory, with a smoothing of their own."""
+        """The formula of counts that are not in the memory, with a smoothing of their own."""
         return replace(self, smoothing=smoothing)._scorer(view, self._log_prior(docs))
-
-    @property
-    def counts_documents(self) -> bool:
-        """Whether it counts the documents of a word, in place of its occurrences."""
-        return self._scorer_of_nothing.by_docs
-
-    @property
-    def reads_presence(self) -> bool:
-        """Whether a word counts once in a document, however often it occurs."""
-        return self._scorer_of_nothing.presence
 
     def _log_prior(self, counts: Counts | Docs) -> Floats:
         """log P(c) by class id; of documents by class in many ways, (n_ways, n_classes), for each of them."""
@@ -102,7 +92,7 @@ class CountingModel:
 
     def _read(self, texts: Any, ask: Callable[[Reader, Documents, Recipe], T]) -> tuple[Reader, T]:
         """The answer for all documents, and the reader that gave it."""
-        if self._smooths_unseen and self._scorer_of_nothing.presence:
+        if self._smooths_unseen and self.scorer_of_nothing.presence:
             texts = distinct(self.analyzer, texts)  # a word that was never learned counts once, too
         # Without the lock: to fold some documents takes seconds, and whoever waits to learn keeps all others out.
         docs, recipe = documents_of(self.analyzer, texts)
@@ -143,14 +133,14 @@ class CountingModel:
         options = self.options
         # Without a word that others had too, classes have fewer words, and all of their shares change.
         changes_all = options["class_norm"] and options["min_df"] > 1
-        return options["max_features"] is None and not changes_all and self._scorer_of_nothing.local
+        return options["max_features"] is None and not changes_all and self.scorer_of_nothing.local
 
     def leave_one_out(self, corpus: CountedCorpus, *, odds: bool = False) -> Floats:
         """Score every document of a corpus by the model of all the others, (n_docs, n_classes)."""
         model = self._against_rest if odds else self
         if not model.one_pass:
             return corpus.score_one_by_one(lambda memory: replace(model, memory=memory))
-        by_docs, min_df = model._scorer_of_nothing.by_docs, self.options["min_df"]
+        by_docs, min_df = model.scorer_of_nothing.by_docs, self.options["min_df"]
         how = {
             "prior_name": model._prior_name,
             "by_docs": by_docs,
@@ -170,8 +160,8 @@ class CountingModel:
         return f"{self.by_label} {is_scaled} {prior!r}"
 
     @cached_property
-    def _scorer_of_nothing(self) -> Scorer:
-        """The scorer of no counts, which tells how the model counts and weighs."""
+    def scorer_of_nothing(self) -> Scorer:
+        """The scorer of no counts: it tells whether the model counts documents, and reads presence."""
         return self._scorer(whole(Counts()), np.empty(0))
 
     def explain(self, text: Any, label: Label | None, against: Label | None) -> Explanation:

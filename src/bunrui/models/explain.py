@@ -1,4 +1,4 @@
-"""Why: what every feature of a text adds to the score of a label, and the words that speak for a label.
+"""Why: the share of every feature of a text in the score of a label, and the words that speak for a label.
 
     value[f] = scale[c] * x[f] * (slope[c] + shared[f] + weight[f, c])  less the same for the class it is held against
 
@@ -91,9 +91,9 @@ def _names(analyzer: Analyzer, words: Sequence[str]) -> dict[str, str]:
 def explain(
     reader: Reader, analyzer: Analyzer, document: Any, reading: Reading, label: Label | None, against: Label | None
 ) -> Explanation:
-    """Take the score of a label, held against that of another, apart.
+    """Take the difference between the scores of two labels apart.
 
-    `document` is a string, a list of tokens, or a mapping from word to count, and `reading` what `read` finds in it.
+    `document` is a string, a list of tokens, or a mapping from word to count; `read` has made the `reading` of it.
     The label is by default the one that is predicted, and held against the best of the others.
     """
     duel = hold(reader.classes, _scores(reader, analyzer, document), label, against)
@@ -110,7 +110,7 @@ def explain(
 
 
 class Duel(NamedTuple):
-    """A label, what it is held against, and the scores of all."""
+    """A label, the label that it is held against, and the scores of all."""
 
     label: Label
     against: Label | None
@@ -119,7 +119,7 @@ class Duel(NamedTuple):
 
     @property
     def names(self) -> list[Label]:
-        """The label, and what it is held against, where there is another."""
+        """The label, and the one that it is held against, where there is another."""
         return [self.label] if self.against is None else [self.label, self.against]
 
     def difference(self, parts: Parts) -> tuple[Floats, float]:
@@ -209,7 +209,7 @@ def _values(reader: Reader, ids: npt.NDArray[np.int64], duel: Duel) -> Floats:
 
 
 def _scores(reader: Reader, analyzer: Analyzer, document: Any) -> Floats:
-    """The scores of one document in the order of `reader.classes`, to the bit those of a prediction."""
+    """The scores of one document in the order of `reader.classes`, to the bit as in a prediction."""
     if reader.scorer.presence and reader.linear.reading[scoring.SMOOTH]:
         document = distinct(analyzer, [document])[0]
     return np.asarray(score_documents(reader, *documents_of(analyzer, [document]))[0, reader.columns])
@@ -225,7 +225,7 @@ class Word(NamedTuple):
     ----------
     text : str
     weight : float
-        What one occurrence adds to the score of a label, less what it adds to the others.
+        The share of one occurrence in the score of a label, less its share in the others.
     counts : dict from label to int
         Occurrences by label; documents by label where the model counts documents.
     """

@@ -36,12 +36,12 @@ In dual coordinate descent only the update has the variance in it: w[f] += d · 
 
     begun at the mean and the variance of the prior
 
-A weight has a variance, which shrinks with every row that moved it: what was learned often changes little.
+A weight has a variance, which shrinks with every row that moved it: a weight that many rows have moved changes little.
 
-Heads that learn row by row depend on the order of the rows, and a row of weight 2 is not to them what two rows are.
-So rows are put into the order of a hash of what they hold, and equal rows with equal labels become one row with the sum
-of their weights (`arrange`): the head is then the same, to the last bit of a whole-numbered weight, however rows are
-shuffled, repeated or weighted.  The hash also mixes the classes, of which corpora are often sorted.
+Heads that learn row by row depend on the order of the rows, and a row of weight 2 is not the same as two rows.  So rows
+are put into the order of a hash of their cells, and equal rows with equal labels become one row with the sum of their
+weights (`arrange`): the head is then the same, to the last bit of a whole-numbered weight, however rows are
+shuffled, repeated or weighted.  The hash also mixes the classes: corpora are often sorted by class.
 
 Wang, Manning (2012), Baselines and Bigrams; Hsieh et al. (2008), A Dual Coordinate Descent Method for Large-scale
 Linear SVM; Yu, Huang, Lin (2011) for logistic regression; Crammer, Kulesza, Dredze (2009), Adaptive Regularization of
@@ -77,7 +77,7 @@ _FEW = 16
 # Rows from which the mean margin is taken.
 _SAMPLE = 1000
 _ROUNDING = 1e-9
-# A cell takes as long as so many bytes of text, where work is cut for threads.
+# The bytes of text that take as long as a cell, where work is cut for threads.
 _CELL_BYTES = 4
 # Up to here, the values of counts are looked up.
 _SMALL_COUNT = 1 << 16
@@ -127,8 +127,8 @@ class ArowOptions(HeadOptions):
 class Cells(NamedTuple):
     """A sparse matrix as the kernels read it: the value of cell k is table[codes[k]].
 
-    The codes are counts, of which 1 is `once`; or there are none, where only presence counts.  A head writes its rows
-    over indices and codes.
+    The codes are counts, and `once` is the code of 1; or there are none, where only presence counts.  A head writes its
+    rows over indices and codes.
     """
 
     starts: Integers
@@ -200,8 +200,8 @@ def arrange(
 ) -> tuple[Integers, Floats]:
     """The rows to learn from, in the order to take them, and the weight of each; rows of no weight are left out.
 
-    `keys`, (n_rows, 2), are two hashes of what rows hold, where columns have no numbers of their own: those of words
-    depend on which came first.
+    `keys`, (n_rows, 2), are two hashes of each row, where columns have no numbers of their own: the number of a word
+    depends on which word came first.
     """
     rows = np.flatnonzero(weights > 0)
     hashes = _hashes(cells, codes, seed)[rows] if keys is None else _labelled(keys[rows, 0], codes[rows])
@@ -326,7 +326,7 @@ class LinearHead:
         return self.by_class(np.asarray(rows.at(places, len(table)) @ table + self.intercepts))
 
     def by_class(self, margins: Floats) -> Floats:
-        """Margins, or weights, of the columns of the table as those of the classes."""
+        """Margins, or weights, in the order of the classes, from those in the order of the table."""
         return margins
 
     @property
@@ -344,7 +344,7 @@ class LinearHead:
     # In a file
 
     def arrays(self, to_learn: bool) -> Parameters:
-        """The numbers of the head: all that answers need, and what learning more needs."""
+        """The numbers of the head: those that answers need, and those that learning more needs."""
         facts = {"classes": self.classes.tolist(), "presence": self.presence, "log": self.log, "norm": self.norm}
         arrays = {name: getattr(self, name) for name in ("place_of", "factor", "weights", "intercepts")}
         return Parameters(facts, arrays)
@@ -428,7 +428,7 @@ def train_svm(options: SvmOptions, batch: Batch, seed: int = 0, keys: Keys | Non
 
 
 class _Task(NamedTuple):
-    """Rows and what they are to say, the head, totals of features, and what the sizes of classes add to ratios.
+    """Rows and their targets, the head, totals of features, and the part of ratios that comes from class sizes.
 
     `uses` are the features at each place.
     """
@@ -518,13 +518,13 @@ class Arow(LinearHead):
         That of the weights.
     bias, bias_variance : (n_classes,)
     totals : (room,)
-        What was counted of each of the features at a place.
+        The count of each of the features at a place.
     uses : (room,) int64
         How many features share a place.
     mass : (1 + n_classes,)
-        What was counted by class; the first number stands for no class, and is 0.
+        The count by class; the first number stands for no class, and is 0.
     unit : float, optional
-        What ratios are multiplied with to become weights; None before the first batch.
+        The factor that turns ratios into weights; None before the first batch.
     """
 
     def __init__(self, options: ArowOptions, n_columns: int) -> None:
@@ -544,7 +544,7 @@ class Arow(LinearHead):
         """Refuse to go on with other options than before; `r` may change."""
         for name, value in asdict(replace(self.options, r=options.r)).items():
             if getattr(options, name) != value:
-                raise OptionError(f"{name}={value!r} decided what was learned: call fit again after changing it")
+                raise OptionError(f"{name}={value!r} holds for the rows so far: call fit again after changing it")
         self.options = options
 
     def learn(self, batch: Batch, classes: Labels, order: Integers, weights: Floats) -> None:

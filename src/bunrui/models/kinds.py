@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bunrui.models.view import CountView
     from bunrui.sparse import Floats
 
-# In place of a model: one is chosen by what is learned (`bunrui.choice`).
+# In place of a model: one is chosen by the learned documents (`bunrui.choice`).
 AUTO = "auto"
 
 DEFAULT_MODEL = "binary-complement"
@@ -77,7 +77,7 @@ class Counting(NamedTuple):
 
     @property
     def takes_label_sets(self) -> bool:
-        """Whether it answers for documents with several labels, each of which is held against the rest."""
+        """Whether it answers for documents with several labels: it holds each label against the rest."""
         return self.twin is not None or "against_rest" in self.options
 
     @property
@@ -131,7 +131,7 @@ class Counting(NamedTuple):
         _check_m(options["model"], options["m"])
 
     def model(self, options: Options, analyzer: Analyzer, memory: Memory) -> CountingModel:
-        """The model with some options, of what a memory has learned."""
+        """The model with some options, of the counts and documents of a memory."""
         from bunrui.models.counting import CountingModel
         from bunrui.models.scorer import smoothing_of
 
@@ -231,7 +231,7 @@ class Trained(NamedTuple):
         return self.alpha if is_usual else options["alpha"]
 
     def model(self, options: Options, analyzer: Analyzer, memory: Memory) -> TrainedModel:
-        """The model with some options, of what a memory has learned."""
+        """The model with some options, of the counts and documents of a memory."""
         from bunrui.models.trained import TrainedModel
 
         return TrainedModel(options, analyzer, memory)
@@ -252,7 +252,7 @@ TRAINED = {
 
 
 def kind_of(model: str) -> Counting | Trained:
-    """The line of a model in the tables of models; of `auto`, that of the plain default: it reads counts, too."""
+    """The line of a model in the tables; `auto` has the line of the plain default, which reads counts, too."""
     try:
         model = DEFAULT_MODEL if model == AUTO else model
         return MODELS.get(model) or TRAINED[model]

@@ -34,12 +34,12 @@ A table has columns of several kinds:
     skip              none
 
 The user says the kind of a column, or a rule does (`plan_columns`).  Numbers that are to choose for themselves are
-normal in every class or cut into bins, by what foretells the class better:
+normal in every class or cut into bins, whichever foretells the class better:
 
     sum over rows i of log P(y_i | x_i), by a model of this column alone that was learned without row i
 
 Nothing is learned again: without row i its class has one value less, and all else stays.  A row of weight 2 is two
-rows, of which one is left out.  The borders of the bins are quantiles of all values, row i among them.
+rows, and one of them is left out.  The borders of the bins are quantiles of all values, row i among them.
 
 John and Langley (1995); Chan, Golub, LeVeque (1979) for the moments.  Li Hang (2012), Statistical Learning Methods,
 section 4.2, for categories.  Golden values: tests/golden/test_li_hang.py
@@ -129,7 +129,7 @@ class Moments(NamedTuple):
         # Rounding errors are those of the whole column: a class that has only zeros gets some from the others.
         size = (self.squares + self.n * self.mean**2).sum(axis=0)
         if (n < 0).any() or (left.squares < -ROUNDING * size).any():
-            raise UnlearnError("this was never learned: it varies more, or has more rows, than what was")
+            raise UnlearnError("this was never learned: it varies more, or has more rows, than those that were")
         return left._replace(squares=np.maximum(left.squares, 0.0))
 
     def keep(self, alive: npt.NDArray[np.bool_]) -> Moments:
@@ -494,8 +494,8 @@ def loo_binned(places: Floats, n_bins: int, codes: Integers, weights: Numbers, d
 
 
 class _Rows(NamedTuple):
-    """Rows with a value: it, their class, their weight, and what of it is left out; the rows of every class; which rows
-    can be foretold.
+    """Rows with a value: the value, class, weight, and the part of the weight that is left out; the rows of every
+    class; which rows can be foretold.
     """
 
     x: Floats

@@ -55,7 +55,7 @@ FEW_CLASSES = 16
 _MANY_CLASSES = 1024
 _GROUP = 256
 
-# A word that more than one of so many classes have is common.  With 8, 32 and 128 a document takes .26, .10 and .11 ms
+# A word is common if more than one of 32 classes have it.  With 8, 32 and 128 a document takes .26, .10 and .11 ms
 # (multinomial), 1.1, .7 and .7 (binary), .23, .16 and .06 (binary-complement); scoring all classes, 4 to 7:
 # 600,000 documents of benchmarks/classes.py, 100,000 classes.
 _COMMON = 32
@@ -83,7 +83,7 @@ class Reader:
     columns : (n_classes,) int64
         The ids of these labels.
     dtype : str
-        Of an array of these labels.
+        The NumPy type of an array of these labels.
     """
 
     def __init__(self, view: View, scorer: Scorer, *, smooth_unseen: bool) -> None:
@@ -106,11 +106,11 @@ class Reader:
 
     @property
     def has_many(self) -> bool:
-        """Whether there are so many classes that it is worth while to find out which of them to score."""
+        """Whether it pays to find out which classes to score, because there are many."""
         return len(self.view.counts.labels) >= _MANY_CLASSES
 
     def wants_table(self, n_docs: int, n_bytes: int) -> bool:
-        """Whether so many documents are better scored from a table of all weights."""
+        """Whether documents are better scored from a table of all weights, by their number and size."""
         return self._weights is not None or n_docs > _FEW_DOCUMENTS or n_bytes > _FEW_BYTES
 
     def weights(self) -> Weights:
@@ -241,7 +241,7 @@ class Reader:
     def _weighed_by_count(
         self, view: View, features: npt.NDArray[np.uint32], largest: int | None
     ) -> scoring.Table | None:
-        """The weights of all counts of features up to a largest, by default that of each.
+        """The weights of all counts of features up to a largest, by default the largest of each feature.
 
         None where weights of the cells are fewer.
         """
@@ -272,7 +272,7 @@ def _identify(
 def group_classes(linear: Linear, live: Integers) -> tuple[Floats, Floats]:
     """`Bounds.groups` and `Bounds.limits` of the classes that have documents.
 
-    Classes of like slope stand together: they are of like size, so that their bounds are close to what they score.
+    Classes of like slope stand together: they are of like size, so that their bounds are close to their scores.
     """
     smooth = float(linear.reading[scoring.SMOOTH])
     scale = linear.scale[live]
@@ -287,7 +287,7 @@ def group_classes(linear: Linear, live: Integers) -> tuple[Floats, Floats]:
 
 
 def _marks(n_ids: int) -> tuple[Any, int]:
-    """Marks of this thread for so many features, and a stamp that was not used yet."""
+    """Marks of this thread for `n_ids` features, and a stamp that was not used yet."""
     marks = getattr(_local, "marks", None)
     if marks is None or len(marks) < 2 * n_ids or _local.stamp == 0xFFFF_FFFF:
         marks = _local.marks = np.zeros(3 * n_ids + 64, np.uint32)
@@ -363,7 +363,7 @@ class Table:
         return total
 
     def best(self, X: Any) -> npt.NDArray[np.int64]:
-        """The class of every row with the highest score, (n_rows,); so many rows at a time that scores stay few."""
+        """The class of every row with the highest score, (n_rows,); rows are scored in parts, to save memory."""
         step = max(1, MOST_SCORES // len(self.scorer.slope))
         if X.shape[0] <= step:
             return np.asarray(self.scores(X).argmax(axis=1))

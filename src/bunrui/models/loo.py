@@ -55,7 +55,7 @@ Ids = npt.NDArray[np.uint32]
 Formula = Callable[[Any, Floats], Scorer]
 Value = Callable[[FeatureCounts], Floats]
 
-_FILL = 8  # lists with more than one class of so many are filled up, as `kernel.score.lay_out` does
+_FILL = 8  # lists with more than one of 8 classes are filled up, as `kernel.score.lay_out` does
 
 # Room for more features than words fill; room that nobody touches costs nothing.
 _MOST_ROOM = 1 << 26
@@ -223,7 +223,7 @@ def classes_of(labels: Labels, groups: Integers) -> tuple[Integers, Integers]:
 
 
 def _entries(parts: list[Rows], n_ids: int, by_docs: bool) -> tuple[Integers, Integers, Any, list[Ids]]:
-    """The feature of every entry, what goes out with a document and its copies, how many these are; those of rows.
+    """The feature of every entry, its count in a document and its copies, the number of copies; the entries of rows.
 
     First comes an entry for every feature, of a document that has it once.
     """
@@ -284,6 +284,7 @@ class Without:
         self._ground = ground
         self.rows, self.entries, self.bounds = rows, ground.entries[part], (lo, hi)
         self.corpus = Corpus(rows, self.entries, labels, ground.lists)
+        self.words_of = ground.view.words_of
         n, view, by_docs = hi - lo, ground.view, ground.by_docs
         left = Left(np.full(n, view.n_features), np.full(n, view.total(by_docs)), np.tile(view.class_sum(by_docs), n))
         row, own_classes = classes_of(labels, labels.groups[rows.docs[lo:hi]])
@@ -319,10 +320,6 @@ class Without:
         """N over distinct documents, (n_classes,)."""
         assert by_docs == self._ground.by_docs
         return self._n_terms
-
-    def words_of(self, ids: Ids) -> list[str]:
-        """The names of some features."""
-        return list(self._ground.view.words_of(ids))
 
     def has_words(self, words: list[str]) -> list[Any]:
         """Whether words are features: for each a boolean, or one by class."""
@@ -367,25 +364,14 @@ class Whole:
 
     def __init__(self, ground: Ground) -> None:
         view, self._ground = ground.view, ground
-        self.n_features = view.n_features
+        self.n_features, self.total = view.n_features, view.total
+        self.words_of, self.has_words = view.words_of, view.has_words
         self.doc_count = np.concatenate([view.doc_count, np.maximum(view.doc_count - 1, 0)])
         self.sums: list[Summed] = []
 
     def class_sum(self, by_docs: bool) -> Integers:
         """N_c, (n_classes,)."""
         return np.tile(self._ground.view.class_sum(by_docs), 2)
-
-    def total(self, by_docs: bool) -> Any:
-        """N over distinct documents."""
-        return self._ground.view.total(by_docs)
-
-    def words_of(self, ids: Ids) -> list[str]:
-        """The names of some features."""
-        return list(self._ground.view.words_of(ids))
-
-    def has_words(self, words: list[str]) -> list[bool]:
-        """Whether words are features."""
-        return self._ground.view.has_words(words)
 
     @cached_property
     def _cells(self) -> FeatureCounts:
@@ -473,7 +459,7 @@ def score_without(
 
 
 def _blocks(rows: Rows, n_classes: int) -> Iterator[tuple[int, int]]:
-    """Rows of which a formula is asked at a time."""
+    """The rows that a formula is asked for at a time."""
     lo, n = 0, len(rows.docs)
     while lo < n:
         hi = int(np.searchsorted(rows.starts, rows.starts[lo] + _FEATURES, side="right")) - 1
@@ -503,7 +489,7 @@ class CountedCorpus:
         memory: Memory | None = None,
         copies: Integers | None = None,
     ) -> None:
-        """With `memory`, they are a sample of what it has learned, and the ids of `sets` are those of its labels.
+        """With `memory`, they are a sample of its documents, and `sets` has the ids of its labels.
 
         `copies` says how often each document of a sample was learned: all of them are left out together.  One that is
         alone in its class must not be in a sample.

@@ -107,7 +107,7 @@ def intervals(values: Floats, cuts: Floats) -> Floats:
 
 
 def as_floats(column: npt.NDArray[Any]) -> Floats:
-    """A column as numbers, with NaN for what is missing.
+    """A column as numbers, with NaN for missing values.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""`Model`: what a classifier asks, whether the answer comes from a formula of counts or from training on documents."""
+"""`Model`: the questions of a classifier, for formulas of counts and for models that are trained from documents."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Best(NamedTuple):
 
 
 class WordQuestion(NamedTuple):
-    """Which words: those of a label, those of one label against another, or one word; `top` of them, or all.
+    """A question for words: the words of a label, or of one label against another, or one word; all, or the first.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class WordQuestion(NamedTuple):
 
 
 class Model(Protocol):
-    """The answers of one model with its options, always from what its memory has learned by now.
+    """The answers of one model with its options, always from the memory as it is now.
 
     Answers come with the classes of their columns: another thread may learn a class at any time.
     """

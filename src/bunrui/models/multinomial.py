@@ -16,7 +16,7 @@ classes as in large ones; the sum of a class that has words is 1:
     n'[f, c] = s · n[f, c] / N[c]        s = 1
 
 Frank and Bouckaert (2006), Naive Bayes for text classification with unbalanced classes.  Another s is no more than
-another λ: s with λ gives what 1 gives with λ / s.  Golden values: tests/models/test_options.py
+another λ: s with λ gives the same as 1 with λ / s.  Golden values: tests/models/test_options.py
 
 With `against_rest` a class is scored against all that is not of it: models/rest.py has the formula.
 
@@ -64,7 +64,7 @@ def multinomial(
     return Scorer(
         bias=prior,
         scale=np.ones_like(prior),
-        # With one λ for all words, log λ is of the slope.
+        # With one λ for all words, log λ goes into the slope.
         slope=unseen if smoothing.is_single else per_word,
         unseen=unseen,
         weigh=weigh,

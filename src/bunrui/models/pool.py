@@ -13,7 +13,7 @@ the limit of a small w: with one λ for all, the many words of a pool take the c
 is left out.
 
 Expected counts are fractions.  They are a view of the integers that were learned, and are never stored.  All sums run
-in the order of digests, in the order of a text, or over integers, so who learned what first changes no bit.
+in the order of digests, in the order of a text, or over integers, so the order of learning changes no bit.
 
 Nigam, McCallum, Thrun, Mitchell (2000), Text classification from labeled and unlabeled documents using EM; sections 4
 and 5.2.  Golden values: tests/golden/test_nigam.py
@@ -49,12 +49,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# At most so many steps, fewer where the share of no text moves any more.  With 2, 5, 10 and 20 the best weight reaches
+# The most steps; fewer where the share of no text moves any more.  With 2, 5, 10 and 20 the best weight reaches
 # .644, .646, .648 and .648, a mean of four corpora with 100 and 500 labels; the largest weight, which is too much for
 # most of them, .618, .605, .597 and .593 (docs/decisions/036).
 ROUNDS, _STILL = 5, 1e-3
 
-# At most so much of a pool is read, the texts with the lowest digests: EM reads all of it after each change.
+# The most of a pool that is read, the texts with the lowest digests: EM reads all of it after each change.
 MOST_DOCS, MOST_BYTES = 20_000, 16 << 20
 
 # Words × classes: 128 MB, and some times that while it is computed.
@@ -103,7 +103,7 @@ class Expectation(NamedTuple):
     Attributes
     ----------
     table : (n_features, n_classes) float64
-        What one occurrence adds to a score.
+        The share of one occurrence in a score.
     bias : (n_classes,) float64
     presence : bool
         Whether a word counts once in a text.
@@ -143,14 +143,14 @@ class Ground:
     classes : list of labels
         Sorted.
     labelled : (n_features, n_classes) float64
-        What was learned: whole numbers.
+        The learned counts: whole numbers.
     doc_count : (n_classes,) float64
     n_pool : int
     """
 
     def __init__(self, model: CountingModel, counts: Counts, analyzer: Analyzer, pool: list[Any]) -> None:
         self._model, self._analyzer = model, analyzer
-        self._by_docs, self._presence = model.counts_documents, model.reads_presence
+        self._by_docs, self._presence = model.scorer_of_nothing.by_docs, model.scorer_of_nothing.presence
         live = counts.live
         self.classes, self.n_pool = live.labels, len(pool)
         pool = alike(analyzer, pool)
@@ -267,7 +267,7 @@ def _transposed(X: Sparse) -> Sparse:
 def labelled_in(memory: Memory) -> set[bytes]:
     """The digests of the labelled documents that a memory knows one by one: of those that it keeps, and of its sample.
 
-    Of a file, none: its pool leaves the texts out that its log has with a label.
+    A file has none: its pool leaves out the texts that its log has with a label.
     """
     if memory.is_of_file:
         return set()
@@ -326,7 +326,7 @@ class PooledModel(FittedModel):
             found = fitted.words(question)
             counts = self._memory.counts
             ids = np.array(counts.ids_of([word.text for word in found]), np.int64)
-            learned = counts_of(counts, ids[ids >= 0].astype(np.uint32), self._plain.counts_documents)
+            learned = counts_of(counts, ids[ids >= 0].astype(np.uint32), self._plain.scorer_of_nothing.by_docs)
             rows = iter(learned)
             return [word._replace(counts=next(rows) if at >= 0 else {}) for word, at in zip(found, ids, strict=True)]
 
@@ -336,11 +336,11 @@ class PooledModel(FittedModel):
         return self._plain.one_pass
 
     def leave_one_out(self, corpus: CountedCorpus, *, odds: bool = False) -> Floats:
-        """Score every document by the others, without the pool: so estimates are those of the model without it."""
+        """Score every document by the others, as the model without the pool does."""
         return self._plain.leave_one_out(corpus, odds=odds)
 
     def export(self, make: Callable[[Any], T]) -> T:
-        """Nothing: what is exported are counts, and these are fractions."""
+        """Refused: an export has counts, and these are fractions."""
         raise OptionError(
             "this classifier answers with the help of texts without a label, which is not exported",
             hint="take these texts back first, or export a copy without them",

@@ -5,7 +5,7 @@
     ~c   the documents without label c, as one class: n[f, ~c] = n[f] - n[f, c], N[~c] = N - N[c], D[~c] = D - D[c];
          totals have every document once, however many labels it has
 
-Of the multinomial models P(f | ~c) is that of the complement, and what a word adds is sparse:
+The multinomial models have the P(f | ~c) of the complement, and the share of a word is sparse:
 
     log P(f | c) / P(f | ~c) = log(1 + n[f, c] / λ[f]) - log(1 - n[f, c] / (n[f] + λ[f]))       weight
                                + log λ[f] - log(n[f] + λ[f])                                    shared

@@ -152,7 +152,7 @@ def smoothing_on(
     force_alpha: bool = True,
     warn: bool = False,
 ) -> Smoothing:
-    """λ for so many columns, which may have names.
+    """λ for the columns of a matrix, which may have names.
 
     As in scikit-learn `alpha` may be 0: no smoothing, as `smoothing="mle"` has it; and as there, with `warn` a user is
     told where `force_alpha=False` raises it.
@@ -278,7 +278,7 @@ def positive(totals: npt.NDArray[Any], smoothing: Smoothing) -> Floats:
     Without smoothing, a class without a word would have the uniform distribution and win: with a denominator of 1 it
     loses.  Where no document has a word, there is nothing to divide.
     """
-    # 1e-100 for each feature is far below this, and what a class has is above it, be it a fraction.
+    # 1e-100 for each feature is far below this, and any count of a class is above it, be it a fraction.
     is_above = totals > (1e-50 if smoothing.vanishing else 0.0)
     return np.asarray(totals, np.float64) if is_above.all() else np.where(is_above, totals, 1.0)
 

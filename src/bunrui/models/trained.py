@@ -45,7 +45,7 @@ class FittedModel(ABC):
 
     @abstractmethod
     def _is_current(self, is_whole: bool) -> bool:
-        """Whether the model is fitted to what is there now."""
+        """Whether the model is fitted to the memory as it is now."""
 
     @abstractmethod
     def _fit(self, is_whole: bool) -> None:
@@ -53,7 +53,7 @@ class FittedModel(ABC):
 
     @contextmanager
     def fitted(self, *, is_whole: bool = False) -> Iterator[Fitted]:
-        """The model of what is there now, fitted if need be, with the lock of the memory held.
+        """The model of the memory as it is now, fitted if need be, with the lock of the memory held.
 
         With `is_whole`, it has all that fitting gives; else it may have no more than answers need.
         """
@@ -102,16 +102,16 @@ class TrainedModel(FittedModel):
         return fitted is not None and fitted.is_of(self._memory.counts) and (fitted.is_whole or not is_whole)
 
     def _fit(self, is_whole: bool) -> None:
-        # `arow` goes on in place, where nobody may look meanwhile; what is half learned is not gone on with.
+        # `arow` goes on in place, where nobody may look meanwhile; it never goes on from a half-trained head.
         lock = self._memory.lock
         with lock.write() if self._options["model"] == "arow" else lock.read():
             before, self._fitted = self._fitted, None
             self._fitted = self._restore_or_train(before, is_whole)
 
     def _restore_or_train(self, before: Fitted | None, is_whole: bool) -> Fitted:
-        """The model from the weights that a file keeps, where they are those of all documents; else trained.
+        """The model from the weights of a file, where they were trained from all documents; else trained now.
 
-        `arow` goes on from what this process has learned, or else from the weights in the file.
+        `arow` goes on from the head of this process, or else from the weights in the file.
         """
         memory, name = self._memory, self._options["model"]
         before = before if before is not None and before.is_whole and before.mark is not None else None
@@ -172,7 +172,7 @@ class Fitted:
     mark : object
         How far the documents had been read.
     is_whole : bool
-        Whether it has all that training gives, and not only what answers need.
+        Whether it has all that training gives, and not only the numbers that answers need.
     """
 
     def __init__(
@@ -199,7 +199,7 @@ class Fitted:
         self._width = counts.n_ids if ids is None else len(ids)
 
     def is_of(self, counts: Counts) -> bool:
-        """Whether it was trained from what these counts have counted."""
+        """Whether it was trained from the documents of these counts."""
         return self.counts is counts and self.version == counts.version
 
     @property
@@ -326,7 +326,7 @@ class Nothing:
 def train(
     options: Mapping[str, Any], analyzer: Analyzer, counts: Counts, source: Documents, previous: Fitted | None
 ) -> Fitted:
-    """The model of all documents; `previous` is what was trained last, with the same options."""
+    """The model of all documents; `previous` is the last one that was trained, with the same options."""
     if not counts.n_docs:
         raise NotLearnedError("nothing has been learned yet", hint=(Step("learn"),))
     name, classes = options["model"], counts.live_labels
@@ -377,7 +377,7 @@ def restore(
     Raises
     ------
     DataError
-        If they are not those of such a model.
+        If such a model has other numbers.
     """
     name, classes = options["model"], counts.live_labels
     alpha = TRAINED[name].alpha_of(options)

@@ -117,7 +117,7 @@ class KeptRows:
         return KeptRows(self.blocks + other.blocks, self.n_classes)
 
     def minus(self, other: KeptRows, classes: Labels, doc_count: npt.NDArray[Any]) -> KeptRows:
-        """Without some rows, each of which must be there, with the same label and weight."""
+        """Without some rows; each must be there, with the same label and weight."""
         theirs = defaultdict(list)
         for place, key in other._keys(range(len(other.joined[1]))):
             theirs[key].append(place)
@@ -209,7 +209,7 @@ class StepsForm:
         return dense_table(self.table.view, self.table.scorer, columns.astype(np.uint32))
 
     def arrays(self, to_learn: bool) -> Parameters:
-        """The counts of rows after all steps, of which the weights are a formula."""
+        """The counts of rows after all steps; the weights are a formula of them."""
         view = self.table.view
         cells = view.counts.cells
         arrays: dict[str, npt.NDArray[Any]]

@@ -2,7 +2,7 @@
 
 Selection loses nothing: it is computed from the counts whenever a model asks, and the next model may ask otherwise.
 
-    min_df         features that occur in at least so many documents
+    min_df         the fewest documents of a feature that is read
     max_features   the features that say most about the class: by mutual information between presence and class,
                    or by the χ² statistic; ties go to the feature that sorts first
 """
@@ -22,20 +22,20 @@ from bunrui.kernel import score as scoring
 from bunrui.kernel.arithmetic import exact_sums, exact_sums_of, halves_of, joined, log
 from bunrui.kernel.library import run
 from bunrui.kernel.score import count_pairs
-from bunrui.sparse import Floats, Integers, Sparse
+from bunrui.sparse import Floats, Integers
 
 if TYPE_CHECKING:
     from bunrui.classcounts import SparseCounts
 
 _NO_KEEP = np.empty(0, np.uint8)
 
-# Cells that are weighed at a time: some 60 MB with what becomes of them.
+# Cells that are weighed at a time: some 60 MB with their weights.
 _BLOCK = 1 << 20
 
 # Features that occur less often are counted in place of being weighed, as long as the table has no more pairs.
 _MOST_TOTAL, _MOST_PAIRS = 64, 1 << 18
 
-# Cells that are filled in at once, with what becomes of them: some 4 GB.
+# Cells that are filled in at once: some 4 GB with their weights.
 _MOST_FILLED = 1 << 26
 
 
@@ -141,7 +141,7 @@ class View(NamedTuple):
 class MatrixView(NamedTuple):
     """Counts of a matrix as a formula reads them.
 
-    Every column is a feature.  `by_docs` is not asked for: what a model reads has been counted.
+    Every column is a feature.  `by_docs` makes no difference: the rows were counted as the model reads them.
     """
 
     doc_count: npt.NDArray[Any]
@@ -168,11 +168,12 @@ class MatrixView(NamedTuple):
         """The cells of some columns."""
         is_all = len(ids) == self.n_features and np.array_equal(ids, self.feature_ids())
         cells = self.counts.cells if is_all else self.counts.cells_of(ids)
-        return FeatureCounts.of(ids, cells, np.asarray(cells.row_sums(), cells.data.dtype))
+        totals, lengths = np.asarray(cells.row_sums(), cells.data.dtype), cells.lengths.astype(np.int32)
+        return FeatureCounts(ids, cells.indptr[:-1], lengths, cells.indices, cells.data, totals)
 
 
 def in_blocks(view: CountView, ids: npt.NDArray[np.uint32], by_docs: bool) -> Iterator[FeatureCounts]:
-    """The cells of some features; of texts, so many at a time that what is computed of them stays small."""
+    """The cells of some features; those of texts in blocks, to save memory."""
     if not isinstance(view, View):
         yield view.gather(ids, by_docs)
         return
@@ -186,7 +187,7 @@ def in_blocks(view: CountView, ids: npt.NDArray[np.uint32], by_docs: bool) -> It
 
 @runtime_checkable
 class Summing(Protocol):
-    """A view that knows itself what its features sum to: that of leave-one-out, of many documents at once."""
+    """A view that sums its features up by itself, as leave-one-out does for many documents at once."""
 
     def sum_cells(self, value: Callable[[FeatureCounts], Floats], by_class: bool, by_word: bool) -> Floats:
         """The sum of a value over all cells, by class."""
@@ -301,11 +302,6 @@ class FeatureCounts(NamedTuple):
     totals: npt.NDArray[Any]  # n[f], by feature
 
     @classmethod
-    def of(cls, ids: npt.NDArray[np.uint32], cells: Sparse, totals: npt.NDArray[Any]) -> FeatureCounts:
-        """Some features, whose cells are the rows of a matrix."""
-        return cls(ids, cells.indptr[:-1], cells.lengths.astype(np.int32), cells.indices, cells.data, totals)
-
-    @classmethod
     def of_table(cls, ids: npt.NDArray[np.uint32], table: npt.NDArray[Any], totals: npt.NDArray[Any]) -> FeatureCounts:
         """Some features with a cell for every class, be it 0, (n_features, n_classes)."""
         n, n_classes = table.shape
@@ -405,7 +401,11 @@ def select(counts: Counts, min_df: int, max_features: int | tuple[str, int] | No
     if isinstance(max_features, tuple) and len(max_features) != 2:
         raise OptionError(option="max_features", value=max_features, expected="a number, or a pair like ('chi2', 1000)")
     method, most = max_features if isinstance(max_features, tuple) else ("mi", max_features)
-    _check(min_df, method, most)
+    if not is_whole(min_df) or min_df < 1:
+        raise OptionError(option="min_df", value=min_df, expected="a whole number of documents, at least 1")
+    if method not in ("mi", "chi2"):
+        raise OptionError(f"features are chosen by 'mi' or 'chi2', not {method!r}", option="max_features")
+    check_whole("max_features", most, or_none=True)
     if min_df == 1 and most is None:
         return whole(counts)
     ids = counts.live_ids()
@@ -426,14 +426,6 @@ def select(counts: Counts, min_df: int, max_features: int | tuple[str, int] | No
         int(p.term_total[ids].sum()),
         int(p.doc_total[ids].sum()),
     )
-
-
-def _check(min_df: Any, method: Any, most: Any) -> None:
-    if not is_whole(min_df) or min_df < 1:
-        raise OptionError(option="min_df", value=min_df, expected="a whole number of documents, at least 1")
-    if method not in ("mi", "chi2"):
-        raise OptionError(f"features are chosen by 'mi' or 'chi2', not {method!r}", option="max_features")
-    check_whole("max_features", most, or_none=True)
 
 
 def _best(counts: Counts, ids: Integers, method: str, most: int) -> Integers:

@@ -61,7 +61,7 @@ class StoredClassifier(AnyClassifier):
     """
 
     def __init__(self, file: File, classifier: TextClassifier, *, is_twin: bool = False) -> None:
-        """`classifier` reads the memory of the file; the options of a twin are not those of the file."""
+        """`classifier` reads the memory of the file; a twin has other options than the file."""
         self._file = file
         self._classifier = classifier
         self.memory = file.memory
@@ -107,7 +107,7 @@ class StoredClassifier(AnyClassifier):
 
     @property
     def keep(self) -> str:
-        """What the file keeps of documents: text, digests or nothing."""
+        """The part of documents that the file keeps: text, digests or nothing."""
         return self._file.store.keep
 
     @property
@@ -133,7 +133,7 @@ class StoredClassifier(AnyClassifier):
         self.close()
 
     def refresh(self) -> bool:
-        """Take in what other processes have learned and set since; whether there was any."""
+        """Take in the changes of other processes; return whether there were any."""
         is_new = self._file.catch_up()
         if self._is_twin:
             return is_new
@@ -285,7 +285,7 @@ class StoredClassifier(AnyClassifier):
             for texts, labels in batches:
                 session.add(texts, labels)
 
-        `note` is what the log is to say of it besides.
+        `note` has more fields for the list of changes.
         """
         file = self._file
         with file.writing("learn", **(note or {})) as transaction:
@@ -303,7 +303,7 @@ class StoredClassifier(AnyClassifier):
             session.finish()
 
     def merge(self, *others: AnyClassifier, unique: bool = False) -> StoredClassifier:
-        """Add what other classifiers with the same analyzer have learned, and what their files keep, all or none.
+        """Add the counts of other classifiers with the same analyzer, and the documents of their files, all or none.
 
         One in memory knows nothing of its documents: it merges into a file with `keep="nothing"`.  With `unique`, files
         that have learned the same text are refused.
@@ -344,7 +344,7 @@ class StoredClassifier(AnyClassifier):
     def undo_to(self, number: int, *, last: int | None = None) -> list[Entry]:
         """Take back all transactions after a number, all or none of them; they are returned, the last one first.
 
-        Afterwards the classifier is what it was after that transaction; 0 stands for an empty file.  With `last`, the
+        Afterwards the classifier is as it was after that transaction; 0 stands for an empty file.  With `last`, the
         last of them must have this number; else somebody has changed the file meanwhile, and a `ChangedError` is
         raised.
 
@@ -364,10 +364,10 @@ class StoredClassifier(AnyClassifier):
         return taken
 
     def compact(self) -> None:
-        """Make the file as small as it can be, and wipe out what was unlearned.
+        """Make the file as small as it can be, and wipe out the unlearned documents.
 
         Afterwards neither the text of an unlearned document nor the words that only it had are found in any byte of the
-        file; what was done before cannot be undone.
+        file; earlier changes cannot be undone.
         """
         self._file.compact()
         self._train_when_due()
@@ -398,7 +398,7 @@ class StoredClassifier(AnyClassifier):
         file = self._file
         file.check_not_read_only("train")
         if self._is_twin:
-            raise OptionError("a file keeps the weights of its own model, and not of what with_model gives")
+            raise OptionError("a file keeps the weights of its own model, not of one that with_model gives")
         if not is_kept(self.model):
             kept = ", ".join(filter(is_kept, TRAINED))
             raise OptionError(f"{self.model} has no weights that a file keeps", hint=f"choose one of {kept}")
@@ -462,7 +462,7 @@ class StoredClassifier(AnyClassifier):
         begin : str, optional
             The place where the page begins: `next` of the page before it.
         limit : int
-            At most so many documents.  There may be fewer, also on a page that is not the last: one page looks at
+            The most documents of a page.  There may be fewer, also on a page that is not the last: one page looks at
             130,000 documents.
 
         Examples
@@ -646,9 +646,9 @@ class StoredClassifier(AnyClassifier):
     def slim(self, path: Path, *, min_df: int = 1) -> int:
         """Write a copy that keeps nothing but counts, without the words of fewer than `min_df` documents.
 
-        It answers as this classifier does with the option `min_df`.  Of a trained model it has the weights too: it
-        answers, and learns no more.  Returns the number of documents that a word had to be in: more than `min_df` where
-        this file lacks words itself.
+        It answers as this classifier does with the option `min_df`.  A copy of a trained model has its weights: it
+        answers, and learns no more.  Returns the number of documents that a word had to be in: more than `min_df`
+        where this file lacks words itself.
         """
         check_slim(self, min_df)
         with self._file.at_rest():
@@ -684,7 +684,7 @@ class StoredClassifier(AnyClassifier):
 
     def fit(self, texts: Texts, labels: Labels) -> StoredClassifier:
         """Not for a file: it would forget everything that is in it."""
-        raise OptionError(f"fit would forget what {self.path} has learned: use learn, or fit a TextClassifier")
+        raise OptionError(f"fit would forget the documents of {self.path}: use learn, or fit a TextClassifier")
 
     def set_params(self, **options: Any) -> StoredClassifier:
         """Change options, here and in the file."""
@@ -720,13 +720,13 @@ def create(path: Path, model: str = AUTO, *, keep: str = "text", **options: Any)
     Parameters
     ----------
     path : path
-        Of a file that is not there yet.
+        The name of the new file.
     model, **options
         As for `TextClassifier`; the analyzer is a name or a spec.
     keep : {"text", "digests", "nothing"}
-        What the file keeps of the documents besides their counts.  With `text` they can be listed, checked and counted
-        anew by another analyzer; with `digests` only what was learned can be unlearned; with `nothing` the file is
-        smallest.
+        The part of the documents that the file keeps besides their counts.  With `text` they can be listed, checked and
+        counted anew by another analyzer; with `digests` only documents that were learned can be unlearned; with
+        `nothing` the file is smallest.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Rewrite a file: one snapshot, full blocks, and nothing left of what was unlearned."""
+"""Rewrite a file: one snapshot, full blocks, and no trace of unlearned documents."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from bunrui.store import schema
 from bunrui.store.codec import HEAD_SIZE, size_of
 from bunrui.store.connection import explain_errors
 from bunrui.store.log import BLOCK_BYTES, BLOCK_DOCS, Block, Row
-from bunrui.store.pool import insert as insert_unlabelled
-from bunrui.store.pool import last_row, what_is_left
+from bunrui.store.pool import insert_unlabelled, last_row, what_is_left
 from bunrui.store.schema import seal
 from bunrui.store.store import Store
 from bunrui.store.transaction import NAMED, SIGNED, History, Transaction, insert_block, insert_removals
@@ -61,7 +60,7 @@ def wipe(store: Store) -> None:
         store.db.execute("VACUUM")
     except StoreError as error:
         raise StoreError(
-            f"{store.path} was compacted, but what was unlearned could not be wiped out ({error}): compact it again"
+            f"{store.path} was compacted, but unlearned documents could not be wiped out ({error}): compact it again"
         ) from error
     is_settled = store.settle(schema.WAIT_SECONDS)
     if not is_settled:
@@ -71,7 +70,7 @@ def wipe(store: Store) -> None:
 
 
 def _rewrite_blocks(store: Store, label_ids: Sequence[int], tx: int) -> None:
-    """Join small blocks, leave out what was unlearned, and use the new ids of labels; whole blocks stay."""
+    """Join small blocks, leave out unlearned documents, and use the new ids of labels; whole blocks stay."""
     moved = list(label_ids) != list(range(len(label_ids)))
     touched = {block for (block,) in store.db.execute("SELECT DISTINCT block FROM removals")}
 
@@ -93,7 +92,7 @@ def _rewrite_unlabelled(store: Store, tx: int) -> None:
 def join(store: Store, tx: int) -> None:
     """Join neighbouring blocks that are small or have lost most of their documents; call while writing.
 
-    Only when the snapshot stands for all transactions up to `tx`: what is in one block cannot be undone by itself.
+    Only when the snapshot stands for all transactions up to `tx`: a part of a block cannot be undone by itself.
     Blocks that stay get one row for all that was unlearned of them.
     """
     gone = dict(store.db.execute("SELECT block, sum(n_docs) FROM removals GROUP BY block"))

@@ -9,7 +9,8 @@ write that into it.  So nobody opens a file before `owns_journal` has looked:
   was left behind belongs to a file if one of its copies of page 1 has the mark of the file.  Otherwise the file is
   whole without it.
 - A process at work holds a lock on its file, and another one on the index.  If the index is in use and the file is not,
-  somebody works on the file that had the name before.  What he has open stays his; the names go to the new file.
+  somebody works on the file that had the name before.  That process keeps what it has open; the names go to the new
+  file.
   SQLite's own lock is not enough to tell: it is gone when the process opens the file a second time, say to copy it, and
   closes that.  So a process holds a lock of its own, which belongs to a descriptor, not to the process.
 
@@ -79,7 +80,7 @@ def explain_errors(name: str) -> Iterator[None]:
 
 
 def check_is_file(path: str) -> None:
-    """Refuse what is plainly no classifier, before SQLite sees it."""
+    """Refuse a path that is plainly no classifier, before SQLite sees it."""
     if os.path.isdir(path):
         raise StoreError("this is a folder, not a classifier", file=path, hint="give a file that bunrui has made")
     if os.path.exists(path) and not os.path.isfile(path):
@@ -117,7 +118,7 @@ def network_kind(path: str, mountinfo: str) -> str | None:
 
 
 def warn_of_network(path: str) -> None:
-    """Say once for each file that lies on another machine what must not be done with it."""
+    """Warn once for each file that lies on another machine: no two machines may use it at a time."""
     try:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
             kind = network_kind(os.path.realpath(path), file.read())
@@ -223,7 +224,7 @@ class Connection(sqlite3.Connection):
             return self.cursor(Cursor).executemany(*args)
 
     def know(self, path: str, name: str, *, may_write: bool, has_locks: bool) -> None:
-        """Say what was opened, and let the process know of its locks."""
+        """Note which file was opened, and let the process know of its locks."""
         self.path, self.name, self.place, self.may_write = path, name, place(path), may_write
         if has_locks and self.place is not None:
             _open.add(self)
@@ -277,7 +278,7 @@ def new_mark() -> int:
 
 
 def owns_journal(path: str, *, may_write: bool) -> bool:
-    """Whether the journal at a path without links is that of the file; if we may write, it is afterwards.
+    """Whether the journal at a path without links belongs to the file; if we may write, it does afterwards.
 
     Call while `OPENING`.  The file is opened here only if this process has no connection to it: to close it again would
     drop the locks that SQLite has on it for the process.

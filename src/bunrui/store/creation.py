@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager, suppress
 
 from bunrui.errors import StoreError
 from bunrui.store.connection import renew_mark
-from bunrui.store.schema import APPLICATION_ID, connect, migrate, seal
+from bunrui.store.schema import APPLICATION_ID, connect, insert, migrate, seal
 
 _NO_LINKS = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)  # of a file system
 
@@ -52,7 +52,7 @@ def check_folder(path: str) -> None:
 def temporary_beside(path: str) -> Iterator[str]:
     """The name of a file beside the path, which is deleted when the block ends, if it still has that name.
 
-    What killed processes have left in the same folder is deleted, too.
+    Files that killed processes have left in the same folder are deleted, too.
     """
     folder, name = os.path.split(os.path.abspath(path))
     delete_abandoned(folder)
@@ -70,7 +70,7 @@ def _delete(temporary: str) -> None:
 
 
 def delete_abandoned(folder: str) -> None:
-    """Delete what processes of this machine have left that were killed before they had finished a file."""
+    """Delete the unfinished files of processes of this machine that were killed."""
     if os.name != "posix":  # elsewhere a process cannot be asked for without a signal to it
         return
     left = re.compile(rf"\..+\.{_machine()}-([0-9]+)-[0-9a-f]+\.unfinished")
@@ -151,5 +151,5 @@ def new_file(path: str, name: str, meta: Mapping[str, str]) -> None:
         db.execute("PRAGMA journal_mode = WAL")
         migrate(db, 0)
         renew_mark(db)
-        db.executemany("INSERT INTO meta (key, value) VALUES (?, ?)", meta.items())
+        insert(db, "meta", "key, value", meta.items())
         seal(db, "meta")

@@ -49,7 +49,7 @@ class File:
     memory : Memory
     read_only : bool
     lock : lock
-        Held by whoever uses the store.
+        A thread that uses the store holds it.
     state : State or None
         How far the memory has read: another one after every change, also after an undo.
     on_choice : function
@@ -63,7 +63,7 @@ class File:
         self.read_only = read_only
         self.lock = Mutex()
         self.state: State | None = None
-        self._is_as_read = True  # whether features have the ids here that whoever opens the file will give them
+        self._is_as_read = True  # whether features have the ids that they get when the file is opened
         self._changed: dict[tuple[int, int], tuple[int, int]] = {}
         self.on_choice: Callable[[Chosen], None] = lambda chosen: None
         self._writer: int | None = None  # the process whose session is open: a forked child has none
@@ -84,7 +84,7 @@ class File:
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
-        """A block in which the memory is what the file has, and neither changes."""
+        """A block in which the memory equals the file, and neither changes."""
         with self.use():
             self.store.reconnect()
             with self.store.reading():
@@ -123,11 +123,11 @@ class File:
     def _take_in(self, deltas: list[tuple[int, Counts]], state: State) -> None:
         """Change the memory as the file has changed."""
         self.state = None
-        # What was taken stays among the ids here, and so does a feature that a merged classifier had lost.
+        # A feature that was taken back keeps its id here, and so does one that a merged classifier had lost.
         self._is_as_read &= all(sign > 0 and delta.n_features == delta.n_ids for sign, delta in deltas)
         try:
             with self.memory.lock.write():
-                self.memory.trouble = f"what is in memory is not what {self.store.path} has"
+                self.memory.trouble = f"the memory is not in step with {self.store.path}"
                 for sign, delta in deltas:
                     self._apply(sign, delta)
                 self._pool.catch_up()
@@ -362,7 +362,7 @@ class LogDocuments:
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
-        """A block in which the memory is what the file has, and neither changes."""
+        """A block in which the memory equals the file, and neither changes."""
         with self._file.at_rest():
             yield
 
@@ -370,7 +370,7 @@ class LogDocuments:
         """As `bunrui.memory.Documents` has it; call `at_rest`."""
         store = self._file.store
         state = store.state()
-        # The blocks of what the snapshot stands for may have been joined since.
+        # Blocks of the transactions that the snapshot stands for may have been joined since.
         goes_on = mark is not None and store.snapshot() <= mark.tx and kinds_since(store, mark) <= set(GOES_ON)
         if not goes_on:
             self._check_counts()

@@ -53,7 +53,7 @@ def change(
     names = store.labels()
     taken, added = Sum(classifier), Sum(classifier)
     for number, places, block in pick(store, choice):
-        block = block.tidy()  # whoever refuses some labels is asked about those of the chosen documents alone
+        block = block.tidy()  # `new_labels` may refuse labels: it sees only those of chosen documents
         before = [sorted(names[k] for k in labels) for labels in block.label_sets]
         after = [sorted(set(new_labels(labels))) for labels in before]
         moved = np.array([a != b for a, b in zip(before, after, strict=True)], bool)[block.codes]
@@ -237,7 +237,7 @@ class Selection(NamedTuple):
     candidates : function of a store, optional
         Where to look for them, by an index; without it, in all blocks.
     check : function
-        Refuses a choice of documents of which some were not found; for the end.
+        Refuses the choice if some of its documents were not found; call it at the end.
     """
 
     among: Callable[[Block], Places]

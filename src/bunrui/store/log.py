@@ -266,7 +266,7 @@ class Keyed(NamedTuple):
 
 
 class Index:
-    """Documents that are learned: many from the beginning, and what has come and gone since.
+    """The places of learned documents: many from the beginning, and those that have come and gone since.
 
     Examples
     --------
@@ -398,7 +398,7 @@ class Log:
     def blocks(self, after: int = 0, numbers: Sequence[int] | None = None) -> Iterator[tuple[int, Block]]:
         """All documents but those that were unlearned, with the numbers of their blocks.
 
-        Only those of transactions after a number; or those of some blocks.
+        With `after`, only documents of later transactions; with `numbers`, only documents of these blocks.
         """
         gone = self.gone()
         for number, block, unpacker in self._read(Row._fields, f"tx > {after:d} ORDER BY block", numbers):
@@ -558,7 +558,7 @@ class Log:
         return np.concatenate(keys) if keys else np.empty(0, np.uint64)
 
     def roll_back(self) -> None:
-        """Forget what an index has read of changes that are not to be."""
+        """Forget the indexes: they may have read changes that are rolled back."""
         self._known = {}
 
     def _ends(self) -> tuple[int, int]:

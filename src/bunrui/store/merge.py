@@ -48,7 +48,7 @@ class Source(NamedTuple):
 def merge(
     target: File, like: AnyClassifier, sources: Sequence[Source], *, unique: bool, kind: str, note: Mapping[str, Any]
 ) -> list[str]:
-    """Add what others have learned to a file, all or none; the files that were left out, which is logged, too.
+    """Add the counts and documents of others to a file, all or none; return the files that were left out.
 
     `like` is the classifier of the file; `kind` and `note` go into the list of changes.
     """
@@ -68,9 +68,8 @@ def merge(
         with target.writing(kind, **note) as transaction:
             seen = target.seen(needed=unique)
             new, skipped, shards = _choose(target, sources)
-            n_duplicates = 0
+            coming, n_duplicates = [source.file.store for source in new if source.file is not None], 0
             if seen is not None:
-                coming = [source.file.store for source in new if source.file is not None]
                 n_duplicates = sum(_add_log(transaction, store, seen, target.store.keep) for store in coming)
             if new:
                 counts = _sum(new)
@@ -78,7 +77,7 @@ def merge(
                     transaction.changes.append((1, counts))
                 transaction.n_docs = counts.n_docs
                 transaction.note.update(shards.note())
-            _add_unlabelled(transaction, target.store, [source.file.store for source in new if source.file is not None])
+            _add_unlabelled(transaction, target.store, coming)
             if unique and n_duplicates:
                 found = f"texts that were learned before, or come twice: {n_duplicates:,}. Without "
                 raise DuplicateError((found, Option("unique"), ", each time counts"))
@@ -110,20 +109,17 @@ def _choose(target: File, sources: Sequence[Source]) -> tuple[list[Source], list
 
 def _sum(sources: Sequence[Source]) -> Counts:
     """The counts of all of them; one sum takes less room than a copy of each."""
-    total: Counts | None = None
-    for source in sources:
-        memory = source.classifier.memory
+    first, *others = (source.classifier.memory for source in sources)
+    with first.lock.read():
+        total = first.counts.copy()
+    for memory in others:
         with memory.lock.read():
-            if total is None:
-                total = memory.counts.copy()
-            else:
-                total.add(memory.counts)
-    assert total is not None
+            total.add(memory.counts)
     return total
 
 
 def _check(target: File, like: AnyClassifier, source: Source) -> None:
-    """Refuse what does not fit, before anything is written."""
+    """Refuse a classifier that does not fit, before anything is written."""
     target.check_writable("merge")
     mine, other = target.store, source.classifier
     check_alike(like, other, mine.path, source.name)
@@ -209,7 +205,7 @@ def holding(store: Store) -> Holding:
         shards, n_shards, n_more = (entry.note.get(key, 0) for key in ("shards", "n_shards", "unsharded"))
         unpacker.check_whole(n_shards, n_more)
         if not n_shards:
-            # A slim copy does not say what the file had that it was made from.
+            # A slim copy does not know the shards of the file that it was made from.
             found = found.joined(Holding(n_more=entry.n_docs, n_forgotten=int(entry.kind == "slim")))
             continue
         ids = shards if isinstance(shards, list) else []

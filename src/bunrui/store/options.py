@@ -1,4 +1,4 @@
-"""The options of a classifier ↔ what its file says of them; the model that a file chooses for itself."""
+"""The options of a classifier ↔ the settings of its file; the model that a file chooses for itself."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def write_slim(
     """
     least = max(min_df, pruned)
     with publish_when_done(name) as temporary:
-        # What was chosen stays: the copy has no documents to choose by.
+        # The chosen model stays: the copy has no documents to choose by.
         store = new_store(temporary, name, like, "nothing", least, like.effective_settings)
         with closing(store), store.writing():
             transaction = store.transaction("slim", **note)

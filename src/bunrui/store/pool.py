@@ -16,6 +16,7 @@ import numpy as np
 
 from bunrui.memory import DIGEST, by_digest, document_digests, key_words
 from bunrui.store.log import Batch, Block, Row
+from bunrui.store.schema import insert
 
 if TYPE_CHECKING:
     from bunrui.store.file import File
@@ -48,7 +49,7 @@ class FilePool:
         return found
 
     def catch_up(self) -> None:
-        """Look what the file has now; call while it does not change."""
+        """Count the texts of the file anew if they have changed; call while the file does not change."""
         store = self._file.store
         key = store.state().generation, last_row(store)
         if key != self._key:
@@ -126,10 +127,9 @@ def what_is_left(store: Store) -> Iterator[Block]:
             yield block.pick(rows)
 
 
-def insert(store: Store, tx: int, sign: int, block: Block) -> None:
+def insert_unlabelled(store: Store, tx: int, sign: int, block: Block) -> None:
     """Write down a block of texts that come (1) or go (-1); call while writing."""
-    row = (tx, sign, *Row.of(block))
-    store.db.execute(f"INSERT INTO unlabelled (tx, sign, {_COLUMNS}) VALUES ({', '.join('?' * len(row))})", row)
+    insert(store.db, "unlabelled", f"tx, sign, {_COLUMNS}", [(tx, sign, *Row.of(block))])
 
 
 def count_wrong(store: Store) -> int:
@@ -185,7 +185,7 @@ class PoolChange:
         for some in _apart(texts.values()):
             batch = Batch(self._time, some, [[]], np.zeros(len(some), np.int64), None, None, keep_text=sign > 0)
             for lo, hi in pairwise(batch.bounds):
-                insert(self._store, self._tx, sign, batch.block(lo, hi))
+                insert_unlabelled(self._store, self._tx, sign, batch.block(lo, hi))
         self.n_texts += len(texts)
 
 

@@ -1,12 +1,12 @@
 """The tables of a classifier file, and how it is opened.
 
-    meta          analyzer, fingerprint, what is kept, how the counts are read; one value for each key.  `label_type` is
-                  the type of the labels where they are not strings; since format 5
+    meta          analyzer, fingerprint, part of documents that is kept, settings of the model; one value for each key.
+                  `label_type` is the type of the labels where they are not strings; since format 5
     labels        names of labels by id, as text (`bunrui.labels`)
     transactions  everything that was done, in order; never deleted
     documents     the log: blocks of documents (`log.py`)
     removals      documents of a block that were unlearned
-    deltas        what a transaction added to the counts or took from them (`codec.py`); the first may be a snapshot,
+    deltas        the counts that a transaction has added or taken (`codec.py`); the first may be a snapshot,
                   which stands for all transactions up to its own
     cells         the parts of a delta
     weights       of a trained model, to save the time of training (`weights.py`); since format 3
@@ -27,6 +27,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import zlib
+from collections.abc import Iterable
 from contextlib import closing
 from typing import Any
 from urllib.parse import quote
@@ -125,13 +126,19 @@ def is_whole(table: str) -> str:
     return f"checksum IS checksum_of({SEALED[table]})"
 
 
+def insert(db: sqlite3.Connection, table: str, columns: str, rows: Iterable[tuple[Any, ...]]) -> None:
+    """Write rows into some columns of a table."""
+    marks = ", ".join("?" * len(columns.split(",")))
+    db.executemany(f"INSERT INTO {table} ({columns}) VALUES ({marks})", rows)
+
+
 def seal(db: sqlite3.Connection, table: str, where: str = "true", values: tuple[Any, ...] = ()) -> None:
     """Give rows that were written their checksums."""
     db.execute(f"UPDATE {table} SET checksum = checksum_of({SEALED[table]}) WHERE {where}", values)
 
 
 def connect(path: str, *, read_only: bool, name: str | None = None) -> Connection:
-    """A connection to a file that is there; what it holds is not looked at yet.  `name` is for messages."""
+    """A connection to a file that is there; its content is not checked yet.  `name` is for messages."""
     if sqlite3.sqlite_version_info < _LEAST_SQLITE:
         raise StoreError(f"this Python has SQLite {sqlite3.sqlite_version}: classifier files need 3.37 or newer")
     name, path = name or path, os.path.realpath(path)  # SQLite names the journal after the file itself
@@ -171,7 +178,7 @@ def connect(path: str, *, read_only: bool, name: str | None = None) -> Connectio
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Take a file of an older format to that of files of strings."""
+    """Take a file of an older format to the format of files of strings."""
     if version >= OF_STRINGS:
         return
     with connection:  # commits, or rolls back

@@ -355,11 +355,11 @@ class Bounded:
     Attributes
     ----------
     path, keep : str
-        The file, and what it keeps of documents.
+        The file, and the part of documents that it keeps.
     classifier : TextClassifier
         With the options of the file, and nothing learned.
     learned : Counts
-        What the last session has learned: labels, and numbers of documents, without features.
+        Labels and numbers of documents of the last session, without features.
     n_features : int
         How many features that had.
     n_runs : int
@@ -369,7 +369,7 @@ class Bounded:
     def __init__(self, store: Store, memory: str | int) -> None:
         self._store = store
         spare = bytes_of(memory) - least_memory()
-        self._room = _LEAST_ROOM + spare - spare // 8  # adding up what is put aside takes some, too
+        self._room = _LEAST_ROOM + spare - spare // 8  # adding the counts on disk up takes some, too
         self.classifier = classifier_of(store)
         self.path, self.keep = store.path, store.keep
         self.learned = Counts(store.fingerprint)
@@ -386,7 +386,7 @@ class Bounded:
         """Learn batch by batch in one transaction: all of it is kept when the block ends, nothing when it raises.
 
         Batches should be small beside the memory.  The other arguments are those of `StoredClassifier.learning`; `kind`
-        is what the list of changes calls it.
+        is its name in the list of changes.
         """
         store = self._store
         check_not_pruned(store, kind)

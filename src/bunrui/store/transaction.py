@@ -18,7 +18,7 @@ from bunrui.kernel.slices import each_slice
 from bunrui.labels import check_types, text_of
 from bunrui.store.codec import Part, Parts, Unpacker, pack_numbers
 from bunrui.store.log import Block, Row
-from bunrui.store.schema import SEALED, seal
+from bunrui.store.schema import SEALED, insert, seal
 from bunrui.store.weights import carry_weights, drop_weights
 
 if TYPE_CHECKING:
@@ -70,9 +70,9 @@ class Transaction:
     n_docs : int
         Documents that it is about.
     changes : list of (1 or -1, Counts)
-        What it will add to the counts of the file, and take from them.
+        The counts that it will add to those of the file, and take from them.
     note : dict
-        What else is to be remembered of it, as JSON.
+        More fields for the list of changes, as JSON.
     """
 
     def __init__(self, store: Store, kind: str, note: Mapping[str, Any]) -> None:
@@ -109,8 +109,7 @@ class Transaction:
             self._store.set_label_type(type(names[0]))
         for name in names:
             if name not in known:
-                row = (len(known), text_of(name), self.number)
-                self._db.execute("INSERT INTO labels (label, name, tx) VALUES (?, ?, ?)", row)
+                insert(self._db, "labels", "label, name, tx", [(len(known), text_of(name), self.number)])
                 known[name] = len(known)
         if len(known) > first:
             seal(self._db, "labels", "label >= ?", (first,))
@@ -139,7 +138,7 @@ class Transaction:
         insert_removals(self._db, self.number, found)
 
     def snapshot(self, counts: Counts, upto: int) -> None:
-        """Replace all deltas by the counts that they add up to, those of the transactions up to a number."""
+        """Replace all deltas by their sum: the counts of the transactions up to a number."""
         self._db.execute("DELETE FROM cells")
         self._db.execute("DELETE FROM deltas")
         self.add_parts(counts, _parts_of(counts, at_once=False), tx=upto, is_snapshot=True)
@@ -160,20 +159,17 @@ class Transaction:
         """
         db, label_ids = self._db, self._ids_of(head)
         (delta,) = db.execute("SELECT coalesce(max(delta), 0) + 1 FROM deltas").fetchone()
-        marks = ", ".join("?" * (len(Part._fields) + 2))
-        db.executemany(
-            f"INSERT INTO cells (delta, part, {', '.join(Part._fields)}) VALUES ({marks})",
-            ((delta, number, *part) for number, part in enumerate(parts(label_ids))),
-        )
+        rows = ((delta, number, *part) for number, part in enumerate(parts(label_ids)))
+        insert(db, "cells", f"delta, part, {', '.join(Part._fields)}", rows)
         used = np.flatnonzero(head.doc_count)
         numbers = head.n_docs, head.n_terms, head.n_doc_freq, len(used)
         blobs = pack_numbers(label_ids[used]), pack_numbers(head.doc_count[used])
         row = (delta, self.number if tx is None else tx, sign, int(is_snapshot), *numbers, *blobs)
-        db.execute(f"INSERT INTO deltas ({SEALED['deltas']}) VALUES ({', '.join('?' * len(row))})", row)
+        insert(db, "deltas", SEALED["deltas"], [row])
         seal(db, "deltas", "delta = ?", (delta,))
 
     def finish(self) -> bool:
-        """Write down what changes; whether anything does.  If not, there was no transaction."""
+        """Write the changes; return whether there are any.  If not, there was no transaction."""
         # A `set` or `choose` is about no documents; a shard may have none, which is worth to be known; and texts
         # without a label are not counted.
         is_setting = isinstance(self.note.get("before"), dict) or "settings_before" in self.note
@@ -193,19 +189,15 @@ class Transaction:
 
 def insert_block(db: sqlite3.Connection, tx: int, row: Row, number: int | None = None) -> None:
     """The row of a block, under a new number unless one is given."""
-    values = (number, tx, *row)
-    columns = ", ".join(Row._fields)
-    db.execute(f"INSERT INTO documents (block, tx, {columns}) VALUES ({', '.join('?' * len(values))})", values)
+    insert(db, "documents", f"block, tx, {', '.join(Row._fields)}", [(number, tx, *row)])
 
 
 def insert_removals(db: sqlite3.Connection, tx: int, found: Mapping[int, Iterable[int]]) -> None:
     """The rows of documents that were unlearned, by block."""
     (last,) = db.execute("SELECT coalesce(max(removal), 0) FROM removals").fetchone()
     rows = [(block, tx, np.array(sorted(places), np.int64)) for block, places in found.items()]
-    db.executemany(
-        "INSERT INTO removals (block, tx, n_docs, places) VALUES (?, ?, ?, ?)",
-        [(block, tx, len(places), pack_numbers(places)) for block, tx, places in rows],
-    )
+    packed = [(block, tx, len(places), pack_numbers(places)) for block, tx, places in rows]
+    insert(db, "removals", "block, tx, n_docs, places", packed)
     seal(db, "removals", "removal > ?", (last,))
 
 
@@ -311,8 +303,8 @@ def kinds_since(store: Store, mark: State) -> set[str]:
 def undo(store: Store, to: int | None = None, last: int | None = None) -> tuple[list[Entry], list[tuple[int, Counts]]]:
     """Take back all transactions after a number, by default the last one; call while writing.
 
-    With `last`, only if that is the number of the last one: what others have done since stays.  Returns what was taken
-    back, the last one first, and what all of it had added (1) and taken (-1).
+    With `last`, only if that is the number of the last one: later changes of others stay.  Returns the transactions,
+    the last one first, and the counts that they had added (1) and taken (-1).
     """
     db, history = store.db, History(store)
     newest = history.last_standing()
@@ -361,7 +353,7 @@ def _check_apart(store: Store, newest: Entry, to: int) -> None:
 
 
 def _restore(store: Store, last: Entry) -> None:
-    """Put back what a transaction changed besides documents and counts."""
+    """Put back the settings or the label that a transaction has changed."""
     if last.kind == "rename":
         names = tuple(text_of(name) if isinstance(name, int) else name for name in map(last.note.get, NAMED))
         store.unpacker().check_text(*names)

@@ -1,12 +1,12 @@
 """The weights of a trained model ↔ the rows of a file.
 
 They are never the truth: a file without them trains the model from its log, and gives the same bits.  One row, the
-heading, says what they were trained from, and the others hold the arrays:
+heading, names their origin, and the others hold the arrays:
 
     options, version         of the model, and of bunrui
     generation, tx, n_docs   the state of the log, and its documents
     n_ids, vocabulary        how many features there were, and a digest of them in the order of their ids
-    facts, arrays            what JSON can say of the model; the type and the shape of every array
+    facts, arrays            numbers and names of the model, as JSON; the type and the shape of every array
 
 When weights are dropped, the heading stays without features and arrays: it tells when they are due again.
 """
@@ -28,6 +28,7 @@ from bunrui.counts import Counts
 from bunrui.errors import DamagedError
 from bunrui.memory import Parameters
 from bunrui.store.codec import Unpacker, pack, pack_json
+from bunrui.store.schema import insert
 
 if TYPE_CHECKING:
     from bunrui.store.store import State, Store
@@ -102,7 +103,7 @@ def write_weights(store: Store, heading: Heading | None, rows: Rows) -> None:
     """Put weights in the place of those that are there; call while writing."""
     first = [] if heading is None else [(_HEADING, 0, pack_json(asdict(heading)))]
     store.db.execute("DELETE FROM weights")
-    store.db.executemany("INSERT INTO weights (name, part, content) VALUES (?, ?, ?)", [*first, *rows])
+    insert(store.db, "weights", "name, part, content", [*first, *rows])
 
 
 def drop_weights(store: Store) -> None:
@@ -115,7 +116,7 @@ def drop_weights(store: Store) -> None:
 
 
 def stamp_weights(store: Store, heading: Heading | None) -> None:
-    """Say that weights are those of the file as it is now, or take them away; call while writing."""
+    """Mark weights as trained from the file as it is now, or take them away; call while writing."""
     if heading is None:
         write_weights(store, None, [])
         return
@@ -124,7 +125,7 @@ def stamp_weights(store: Store, heading: Heading | None) -> None:
 
 
 def carry_weights(store: Store, before: State) -> None:
-    """Say that weights go with the documents as they did in the generation before; call while writing."""
+    """Mark weights as valid in this generation, if they were so in the one before; call while writing."""
     with suppress(DamagedError):
         heading = read_heading(store)
         if heading is not None and heading.generation == before.generation:
@@ -176,7 +177,7 @@ def read_weights(store: Store, heading: Heading) -> Parameters:
 
 
 class _StoredArrays(Mapping[str, npt.NDArray[Any]]):
-    """The arrays of a file, unpacked one by one: answers need half of what learning more needs."""
+    """The arrays of a file, unpacked one by one: answers need half of those that learning more needs."""
 
     def __init__(self, store: Store, heading: Heading) -> None:
         self._store = store
@@ -206,7 +207,7 @@ class _StoredArrays(Mapping[str, npt.NDArray[Any]]):
 def _shape(said: Any, unpacker: Unpacker) -> tuple[np.dtype[Any], np.dtype[Any], tuple[int, ...]]:
     """The type of an array, its type in the file, and its shape."""
     if not (isinstance(said, list) and len(said) == 3 and isinstance(said[2], list) and len(said[2]) <= 2):
-        raise unpacker.damaged("its weights do not say of which shape they are")
+        raise unpacker.damaged("its weights do not name their shapes")
     unpacker.check_whole(*said[2])
     dtype, stored = (_TYPES.get(name) if isinstance(name, str) else None for name in said[:2])
     if dtype is None or stored is None or dtype.kind != stored.kind:
