@@ -48,6 +48,7 @@ Label = Any  # a str, an int or a bool; labels that stand together are all of on
 _BY_FEATURE = ("starts", "lengths", "rooms", "term_total", "doc_total")
 _BY_CELL = ("docs", "terms", "classes")
 _PADDING = 64
+_BLOCK = 1 << 15  # features that are looked for at once: their copy stays in the processor's own cache
 
 
 class Live(NamedTuple):
@@ -77,8 +78,7 @@ class Totals(NamedTuple):
     def of_cells(cls, some: Sequence[Cells], doc_count: Integers, n_docs: int) -> Totals:
         """Documents with their features."""
         terms, docs = np.zeros_like(doc_count), np.zeros_like(doc_count)
-        for cells in some:
-            by_class = cells.sums(len(doc_count))
+        for by_class in slices.in_turn(lambda cells: cells.sums(len(doc_count)), some):
             terms, docs = terms + by_class[0], docs + by_class[1]
         totals = ((int(cells.term_total.sum()), int(cells.doc_total.sum())) for cells in some)
         return cls(doc_count, terms, docs, n_docs, *map(sum, zip(*totals, strict=True)))
@@ -187,12 +187,16 @@ class Counts:
     def few(self, wanted: Vocabulary) -> Counts:
         """The features that another vocabulary has too, with ids of their own; documents and classes are the same."""
         some, damaged = self._folded or Folded([self.take(self.live_ids())], DataError)
-        items = scratch_for(0).items
-        found = []
-        for cells in some:
-            ids = np.empty(len(cells.sizes), np.uint32)
-            run(rows.find_features, wanted, cells.vocabulary(), 0, items, ids)
-            found.append(cells.at(np.flatnonzero(ids != MISSING)))
+
+        def find(part: Cells) -> Cells:
+            found = []
+            for cells in part.blocks(_BLOCK):
+                ids = np.empty(len(cells.sizes), np.uint32)
+                run(rows.find_features, wanted, cells.vocabulary(), 0, scratch_for(0).items, ids)
+                found.append(cells.at(np.flatnonzero(ids != MISSING)))
+            return Cells.joined(found)
+
+        found = list(slices.in_turn(find, some if wanted.size[FEATURES] else ()))
         try:
             return Counts.of(self.fingerprint, self.labels, Cells.joined(found), self.doc_count, self.n_docs)
         except DataError as error:

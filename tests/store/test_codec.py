@@ -144,6 +144,23 @@ def test_counts_come_back_in_parts(documents: list[tuple[str, set[str]]]) -> Non
         assert round_trip(counts, LABELS) == counts
 
 
+@pytest.mark.parametrize("n_threads", ["1", "4"])
+def test_one_bad_part_of_many(monkeypatch: pytest.MonkeyPatch, n_threads: str) -> None:
+    monkeypatch.setenv("BUNRUI_THREADS", n_threads)
+    monkeypatch.setattr(codec, "_PART_FEATURES", 20)
+    counts = TextClassifier().learn([" ".join(f"w{k}" for k in range(400))], ["spam"]).counts
+    head, parts = head_of(counts, np.arange(1)), list(parts_of(counts, np.arange(1)))
+    assert len(parts) > 20
+    assert join_parts(head, parts, ["spam"], counts.fingerprint, unpacker()) == counts
+    text = bytearray(parts[-1].text)
+    text[-1] ^= 1
+    for bad in ([*parts[:-1], parts[-1]._replace(text=bytes(text))], [parts[0]._replace(text=bytes(text)), *parts[1:]]):
+        with pytest.raises(DamagedError, match="a block of data"):
+            join_parts(head, bad, ["spam"], counts.fingerprint, unpacker())
+    with pytest.raises(DamagedError, match="far more"):
+        join_parts(head, parts, ["spam"], counts.fingerprint, unpacker(20_000))  # enough for each of them
+
+
 def test_features_that_are_gone_leave_no_trace() -> None:
     clf = TextClassifier().learn(["a b", "secret word"], ["ham", "spam"]).unlearn(["secret word"], ["spam"])
     assert round_trip(clf.counts, ["ham", "spam"]) == TextClassifier().learn(["a b"], ["ham"]).counts
