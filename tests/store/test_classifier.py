@@ -72,6 +72,19 @@ def test_the_first_question_needs_only_its_own_words(path: str, model: str, opti
             assert not reader.counts.is_folded
 
 
+def test_a_calibration_needs_no_more_words(path: str) -> None:
+    """It asks about a text without words, too."""
+    with learned(path, model="binary") as clf:
+        clf.set_calibration(calibrate(clf, TEXTS, LABELS))
+        known = clf.predict_proba(QUERIES)
+    for query, shares in zip(QUERIES, known, strict=True):
+        with bunrui.open(path, read_only=True) as reader:
+            assert reader.is_calibrated
+            assert reader.predict_proba([query]).tobytes() == shares.tobytes()
+            assert reader.counts.is_folded
+            assert reader.predict_proba(QUERIES).tobytes() == known.tobytes()
+
+
 def same(a: TextClassifier, b: TextClassifier) -> None:
     assert a.counts == b.counts
     for model in MODELS:
