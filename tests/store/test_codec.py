@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import bunrui.counts
 from bunrui import TextClassifier
 from bunrui.counts import Counts
 from bunrui.errors import DamagedError, StoreError
@@ -241,6 +242,34 @@ def test_few_features_are_those_of_all(learned: list[tuple[str, set[str]]], aske
     assert lazy == counts
     assert not lazy.is_folded
     assert list(lazy.few(wanted.vocabulary).cells()) == list(few.cells())
+
+
+@given(DOCUMENTS, DOCUMENTS, DOCUMENTS, DOCUMENTS)
+def test_folded_counts_take_in_others(
+    learned: list[tuple[str, set[str]]],
+    first: list[tuple[str, set[str]]],
+    second: list[tuple[str, set[str]]],
+    asked: list[tuple[str, set[str]]],
+) -> None:
+    counts, wanted, more = counts_of(learned), counts_of(asked), [counts_of(first), counts_of(second)]
+    ids = np.array([LABELS.index(label) for label in counts.labels], np.int64)
+    head, parts = head_of(counts, ids), list(parts_of(counts, ids))
+    lazy, whole = (
+        join_parts(head, parts, LABELS, counts.fingerprint, unpacker(), is_lazy=is_lazy) for is_lazy in (True, False)
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bunrui.counts, "_FEW_MORE", 1)
+        for other in more:
+            lazy.add(other)
+            whole.add(other)
+    assert lazy.is_folded == all(other.n_features <= counts.n_features for other in more)
+    assert lazy.labels == whole.labels and lazy.class_totals() == whole.class_totals()
+    assert (lazy.n_features, lazy.n_ids, lazy.n_terms) == (whole.n_features, whole.n_ids, whole.n_terms)
+    few, same = lazy.few(wanted.vocabulary), whole.few(wanted.vocabulary)
+    assert few.labels == same.labels
+    assert list(few.cells()) == list(same.cells()) and few.totals() == same.totals()
+    assert lazy.features() == whole.features()  # with the same ids
+    assert lazy == whole and not lazy.is_folded
 
 
 def test_a_feature_in_two_parts() -> None:
