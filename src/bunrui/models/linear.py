@@ -212,8 +212,8 @@ class Reader:
     def _view_for(self, docs: Documents, recipe: Recipe, d: int, scratch: Scratch) -> View:
         """The view in which to look up a document.
 
-        The first one asks a file for no more features than it has: most commands have only one.  So does a document
-        without any, which a calibration asks about.
+        The first one asks a file for no more features than it has: most commands have only one.  A document without
+        features, about which a calibration asks, needs none of them.
         """
         if not self.view.counts.is_folded or self.scorer.by_word or len(self.view.keep):
             return self.view
