@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 from bunrui import Counts, TextClassifier
+from bunrui.cells import Cells
 from bunrui.engines.partitions import PARTITIONS, add_part, add_up, by_partition, parts_of
 from bunrui.errors import UnlearnError
 from bunrui.kernel import slices, workspace
@@ -141,3 +143,65 @@ def test_without_memory_for_threads_this_one_does_the_work(monkeypatch: pytest.M
     assert sorted(seen) == [0, 1, 2, 3]
     monkeypatch.undo()
     assert slices.each_slice(work, range(5)) == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("n_threads", ["1", "2"])
+def test_results_come_in_turn(monkeypatch: pytest.MonkeyPatch, n_threads: str) -> None:
+    """However many there are, and few are read ahead."""
+    monkeypatch.setenv("BUNRUI_THREADS", n_threads)
+    for n in range(12):
+        read: list[int] = []
+
+        def things(n: int = n, read: list[int] = read) -> Iterator[int]:
+            for k in range(n):
+                read.append(k)
+                yield k
+
+        for k, square in enumerate(slices.in_turn(lambda k: k * k, things())):
+            assert square == k * k
+            assert len(read) <= k + 2 * int(n_threads) + 1
+        assert read == list(range(n))
+
+
+def test_who_stops_asking_waits_for_what_is_under_way() -> None:
+    begun, done = [], []
+
+    def work(k: int) -> int:
+        begun.append(k)
+        done.append(k)
+        return k
+
+    results = slices.in_turn(work, range(100))
+    assert next(results) == 0
+    results.close()  # type: ignore[attr-defined]
+    assert sorted(begun) == sorted(done) == list(range(len(done)))
+    assert len(done) < 100
+
+
+def test_an_error_in_turn() -> None:
+    results = slices.in_turn(lambda k: 6 // (3 - k), range(100))
+    assert [next(results) for _ in range(3)] == [2, 3, 6]
+    with pytest.raises(ZeroDivisionError):
+        next(results)
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 8, 9, 30])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.int64])
+def test_sums_by_class_are_exact(n_classes: int, dtype: Any) -> None:
+    rng = np.random.default_rng(n_classes)
+    most = min(int(np.iinfo(dtype).max), 1 << 55)
+    classes, terms = rng.integers(0, n_classes, 99).astype(np.uint8), rng.integers(most // 2, most, 99).astype(dtype)
+    none = np.empty(0, np.uint8)
+    cells = Cells(none, none, none, classes, terms, np.ones(99, np.uint8), none, none)
+    of_class = [terms[classes == c].tolist() for c in range(n_classes)]
+    assert [found.tolist() for found in cells.sums(n_classes)] == [list(map(sum, of_class)), list(map(len, of_class))]
+
+
+@pytest.mark.parametrize("size", [1, 7, 500, 10_000])
+def test_blocks_are_all_cells(size: int) -> None:
+    counts = learned(1, 3000, "xyz", several=True)
+    cells = counts.take(counts.live_ids())
+    blocks = list(cells.blocks(size))
+    assert {len(block.sizes) for block in blocks[:-1]} <= {size}
+    for whole, parts in zip(cells, zip(*blocks, strict=True), strict=True):
+        assert np.concatenate(parts).tolist() == whole.tolist()

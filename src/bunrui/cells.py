@@ -9,7 +9,7 @@ Cells have no numbers of documents by class: these belong to no feature.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from bunrui.kernel.workspace import listed_vocabulary
 
 Integers = npt.NDArray[np.int64]
 
+_FEW_CLASSES = 8
 _PADDING = 64  # kernels read words beyond the end of a text
 
 
@@ -74,6 +75,15 @@ class Cells(NamedTuple):
             self.doc_total[features],
         )
 
+    def blocks(self, size: int) -> Iterator[Cells]:
+        """All features, so many at a time; the columns share memory."""
+        text = cells = 0
+        for lo in range(0, len(self.sizes), size):
+            some = slice(lo, lo + size)
+            bounds = text + int(self.sizes[some].sum()), cells + int(self.lengths[some].sum())
+            yield self.cut(some, slice(text, bounds[0]), slice(cells, bounds[1]))
+            text, cells = bounds
+
     def keep(self, features: npt.NDArray[np.bool_]) -> Cells:
         """The features that are marked."""
         return self.cut(features, np.repeat(features, self.sizes), np.repeat(features, self.lengths))
@@ -103,7 +113,14 @@ class Cells(NamedTuple):
 
     def sums(self, n_classes: int) -> tuple[Integers, Integers]:
         """Occurrences, and documents of every feature, by class."""
-        return _sums(self.classes, self.terms, n_classes), _sums(self.classes, self.docs, n_classes)
+        if n_classes > _FEW_CLASSES:
+            return _sums(self.classes, self.terms, n_classes), _sums(self.classes, self.docs, n_classes)
+        # A tenth of the time of `np.bincount`, which makes numbers of eight bytes of all of them.
+        terms, docs = np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64)
+        for c in range(n_classes):
+            mine = self.classes == c
+            terms[c], docs[c] = (self.terms * mine).sum(dtype=np.int64), (self.docs * mine).sum(dtype=np.int64)
+        return terms, docs
 
     def table(self, labels: Sequence[Any]) -> Any:
         """Every cell as a row of an Arrow table: feature, label, term_count, doc_freq; class c is labels[c]."""

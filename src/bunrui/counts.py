@@ -48,6 +48,8 @@ Label = Any  # a str, an int or a bool; labels that stand together are all of on
 _BY_FEATURE = ("starts", "lengths", "rooms", "term_total", "doc_total")
 _BY_CELL = ("docs", "terms", "classes")
 _PADDING = 64
+_FEW_MORE = 8  # of so many features, one may be added to folded counts
+_BLOCK = 1 << 15  # features that are looked for at once: their copy stays in the processor's own cache
 
 
 class Live(NamedTuple):
@@ -77,23 +79,38 @@ class Totals(NamedTuple):
     def of_cells(cls, some: Sequence[Cells], doc_count: Integers, n_docs: int) -> Totals:
         """Documents with their features."""
         terms, docs = np.zeros_like(doc_count), np.zeros_like(doc_count)
-        for cells in some:
-            by_class = cells.sums(len(doc_count))
+        for by_class in slices.in_turn(lambda cells: cells.sums(len(doc_count)), some):
             terms, docs = terms + by_class[0], docs + by_class[1]
         totals = ((int(cells.term_total.sum()), int(cells.doc_total.sum())) for cells in some)
         return cls(doc_count, terms, docs, n_docs, *map(sum, zip(*totals, strict=True)))
 
 
 class Folded(NamedTuple):
-    """Features of a file with their cells, as they were read: without slots, and in as few bytes as they need."""
+    """Features of a file with their cells, as they were read: without slots, and in as few bytes as they need.
+
+    `later` are some that were added since, which may be among them; their labels are ids of classes.
+    """
 
     parts: Sequence[Cells]
     damaged: Callable[[str], Exception]  # the error to raise for something that does not fit
+    later: Counts | None = None
 
     @property
+    def n_read(self) -> int:
+        """The features that were read."""
+        return sum(len(cells.sizes) for cells in self.parts)
+
     def n_features(self) -> int:
         """All of them."""
-        return sum(len(cells.sizes) for cells in self.parts)
+        later = self.later
+        n_known = 0 if later is None else sum(len(cells.sizes) for cells in find(self.parts, later.vocabulary))
+        return self.n_read - n_known + (later.n_features if later is not None else 0)
+
+    def plus(self, classes: Sequence[int], cells: Cells) -> Folded:
+        """The same with other features, too; class c of these is classes[c]."""
+        later = self.later or Counts()
+        later.add_cells(classes, cells)
+        return self._replace(later=later)
 
 
 class Counts:
@@ -134,6 +151,7 @@ class Counts:
         self._vocabulary: Vocabulary = vocabulary or new_vocabulary(1, 16)
         self._postings: Postings = cells or new_postings(len(self._vocabulary.hashes), 16)
         self._folded: Folded | None = None
+        self._n_folded: int | None = None  # features, while they are folded
 
     @classmethod
     def of(
@@ -159,7 +177,7 @@ class Counts:
         twice, and `folded` says how to refuse it.
         """
         counts = cls(fingerprint, labels=labels, totals=Totals.of_cells(folded.parts, doc_count, n_docs))
-        counts._folded = folded
+        counts._folded, counts._n_folded = folded, folded.n_features()
         return counts
 
     def __repr__(self) -> str:
@@ -186,17 +204,16 @@ class Counts:
 
     def few(self, wanted: Vocabulary) -> Counts:
         """The features that another vocabulary has too, with ids of their own; documents and classes are the same."""
-        some, damaged = self._folded or Folded([self.take(self.live_ids())], DataError)
-        items = scratch_for(0).items
-        found = []
-        for cells in some:
-            ids = np.empty(len(cells.sizes), np.uint32)
-            run(rows.find_features, wanted, cells.vocabulary(), 0, items, ids)
-            found.append(cells.at(np.flatnonzero(ids != MISSING)))
+        some, damaged, later = self._folded or Folded([self.take(self.live_ids())], DataError)
         try:
-            return Counts.of(self.fingerprint, self.labels, Cells.joined(found), self.doc_count, self.n_docs)
+            found = Cells.joined(find(some, wanted))
+            few = Counts.of(self.fingerprint, self.labels, found, self.doc_count, self.n_docs)
         except DataError as error:
             raise damaged(str(error)) from error
+        if later is not None:
+            more = Cells.joined(find([later.take(later.live_ids())], wanted))
+            few.add_cells([self.labels[c] for c in later.labels], more)
+        return few
 
     def unfold(self) -> None:
         """Make slots of all features, where there are none yet; whoever reads features or cells does it, too."""
@@ -204,22 +221,29 @@ class Counts:
         if folded is None:
             return
         try:
-            self._vocabulary, self._postings = _unfolded(Cells.joined(folded.parts))
+            whole = Counts(self.fingerprint, *_unfolded(Cells.joined(folded.parts)), labels=self.labels)
         except DataError as error:
             raise folded.damaged(str(error)) from error
+        later = folded.later
+        if later is not None:
+            whole._absorb(*later._joinable(np.array(later.labels, np.int64)))
+        self._vocabulary, self._postings = whole.vocabulary, whole.postings
         self._folded = None
 
     @property
     def n_features(self) -> int:
         """V, the features that occur in some document."""
-        folded = self._folded
-        return int(self._postings.size[postings.LIVE]) if folded is None else folded.n_features
+        folded, n = self._folded, self._n_folded  # another thread may unfold them now
+        if folded is None:
+            return int(self._postings.size[postings.LIVE])
+        if n is None:
+            n = self._n_folded = folded.n_features()
+        return n
 
     @property
     def n_ids(self) -> int:
         """Ids in use, with those of features that are gone."""
-        folded = self._folded
-        return int(self._vocabulary.size[FEATURES]) if folded is None else folded.n_features
+        return int(self._vocabulary.size[FEATURES]) if self._folded is None else self.n_features
 
     @property
     def n_cells(self) -> int:
@@ -359,7 +383,12 @@ class Counts:
         """Add the counts of other documents."""
         self.check_joins(other)
         class_map = self.add_labels(other.labels)
-        self._absorb(*other._joinable(class_map))
+        folded = self._folded
+        if folded is not None and other.n_features <= folded.n_read // _FEW_MORE:
+            self._folded = folded.plus(class_map.tolist(), other.take(other.live_ids()))
+            self._n_folded = None
+        else:
+            self._absorb(*other._joinable(class_map))
         self.add_totals(other, class_map)
 
     def add_docs(self, labels: Sequence[Label], doc_count: Integers, n_docs: int) -> Integers:
@@ -622,6 +651,20 @@ class Counts:
         self.n_terms += sign * other.n_terms
         self.n_doc_freq += sign * other.n_doc_freq
         self.version += 1
+
+
+def find(some: Sequence[Cells], wanted: Vocabulary) -> list[Cells]:
+    """The features of cells that a vocabulary has, too."""
+
+    def look(part: Cells) -> Cells:
+        found = []
+        for cells in part.blocks(_BLOCK):
+            ids = np.empty(len(cells.sizes), np.uint32)
+            run(rows.find_features, wanted, cells.vocabulary(), 0, scratch_for(0).items, ids)
+            found.append(cells.at(np.flatnonzero(ids != MISSING)))
+        return Cells.joined(found)
+
+    return list(slices.in_turn(look, some if wanted.size[FEATURES] else ()))
 
 
 def _unfolded(cells: Cells) -> tuple[Vocabulary, Postings]:

@@ -72,6 +72,45 @@ def test_the_first_question_needs_only_its_own_words(path: str, model: str, opti
             assert not reader.counts.is_folded
 
 
+@pytest.mark.parametrize("model", ["binary", "complement", "multinomial", "bernoulli"])
+def test_a_file_with_changes_is_read_like_one_without(path: str, model: str) -> None:
+    """The first question needs only its own words, of what was learned first and of what was learned since."""
+    texts = [f"w{k} w{k + 1} pills noon" for k in range(99)]
+    with bunrui.create(path, model=model) as clf:
+        clf.learn(texts, ["ham", "spam", "ham"] * 33)
+        clf.learn(["pills w3"], ["spam"])
+        clf.learn(["never seen", "noon w3"], ["a new one", "ham"])
+        assert len(sql(path, "SELECT 1 FROM deltas")) == 3
+        known = clf.scores(QUERIES)
+        for query, scores in zip(QUERIES, known, strict=True):
+            with bunrui.open(path, read_only=True) as reader:
+                assert reader.classes_.tolist() == ["a new one", "ham", "spam"]
+                assert reader.scores([query]).tobytes() == scores.tobytes()
+                assert reader.counts.is_folded or model == "bernoulli"
+                assert reader.scores(QUERIES).tobytes() == known.tobytes()
+                assert reader.counts == clf.counts
+        reader = bunrui.open(path, read_only=True)
+        clf.unlearn(["pills w3"], ["spam"])
+        clf.rename_label("ham", "good")
+        clf.learn(["w3"], ["good"])
+        reader.refresh()
+        assert reader.scores(QUERIES).tobytes() == clf.scores(QUERIES).tobytes()
+        reader.close()
+
+
+def test_a_calibration_needs_no_more_words(path: str) -> None:
+    """It asks about a text without words, too."""
+    with learned(path, model="binary") as clf:
+        clf.set_calibration(calibrate(clf, TEXTS, LABELS))
+        known = clf.predict_proba(QUERIES)
+    for query, shares in zip(QUERIES, known, strict=True):
+        with bunrui.open(path, read_only=True) as reader:
+            assert reader.is_calibrated
+            assert reader.predict_proba([query]).tobytes() == shares.tobytes()
+            assert reader.counts.is_folded
+            assert reader.predict_proba(QUERIES).tobytes() == known.tobytes()
+
+
 def same(a: TextClassifier, b: TextClassifier) -> None:
     assert a.counts == b.counts
     for model in MODELS:

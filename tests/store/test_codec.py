@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import bunrui.counts
 from bunrui import TextClassifier
 from bunrui.counts import Counts
 from bunrui.errors import DamagedError, StoreError
@@ -144,6 +145,23 @@ def test_counts_come_back_in_parts(documents: list[tuple[str, set[str]]]) -> Non
         assert round_trip(counts, LABELS) == counts
 
 
+@pytest.mark.parametrize("n_threads", ["1", "4"])
+def test_one_bad_part_of_many(monkeypatch: pytest.MonkeyPatch, n_threads: str) -> None:
+    monkeypatch.setenv("BUNRUI_THREADS", n_threads)
+    monkeypatch.setattr(codec, "_PART_FEATURES", 20)
+    counts = TextClassifier().learn([" ".join(f"w{k}" for k in range(400))], ["spam"]).counts
+    head, parts = head_of(counts, np.arange(1)), list(parts_of(counts, np.arange(1)))
+    assert len(parts) > 20
+    assert join_parts(head, parts, ["spam"], counts.fingerprint, unpacker()) == counts
+    text = bytearray(parts[-1].text)
+    text[-1] ^= 1
+    for bad in ([*parts[:-1], parts[-1]._replace(text=bytes(text))], [parts[0]._replace(text=bytes(text)), *parts[1:]]):
+        with pytest.raises(DamagedError, match="a block of data"):
+            join_parts(head, bad, ["spam"], counts.fingerprint, unpacker())
+    with pytest.raises(DamagedError, match="far more"):
+        join_parts(head, parts, ["spam"], counts.fingerprint, unpacker(20_000))  # enough for each of them
+
+
 def test_features_that_are_gone_leave_no_trace() -> None:
     clf = TextClassifier().learn(["a b", "secret word"], ["ham", "spam"]).unlearn(["secret word"], ["spam"])
     assert round_trip(clf.counts, ["ham", "spam"]) == TextClassifier().learn(["a b"], ["ham"]).counts
@@ -224,6 +242,34 @@ def test_few_features_are_those_of_all(learned: list[tuple[str, set[str]]], aske
     assert lazy == counts
     assert not lazy.is_folded
     assert list(lazy.few(wanted.vocabulary).cells()) == list(few.cells())
+
+
+@given(DOCUMENTS, DOCUMENTS, DOCUMENTS, DOCUMENTS)
+def test_folded_counts_take_in_others(
+    learned: list[tuple[str, set[str]]],
+    first: list[tuple[str, set[str]]],
+    second: list[tuple[str, set[str]]],
+    asked: list[tuple[str, set[str]]],
+) -> None:
+    counts, wanted, more = counts_of(learned), counts_of(asked), [counts_of(first), counts_of(second)]
+    ids = np.array([LABELS.index(label) for label in counts.labels], np.int64)
+    head, parts = head_of(counts, ids), list(parts_of(counts, ids))
+    lazy, whole = (
+        join_parts(head, parts, LABELS, counts.fingerprint, unpacker(), is_lazy=is_lazy) for is_lazy in (True, False)
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bunrui.counts, "_FEW_MORE", 1)
+        for other in more:
+            lazy.add(other)
+            whole.add(other)
+    assert lazy.is_folded == all(other.n_features <= counts.n_features for other in more)
+    assert lazy.labels == whole.labels and lazy.class_totals() == whole.class_totals()
+    assert (lazy.n_features, lazy.n_ids, lazy.n_terms) == (whole.n_features, whole.n_ids, whole.n_terms)
+    few, same = lazy.few(wanted.vocabulary), whole.few(wanted.vocabulary)
+    assert few.labels == same.labels
+    assert list(few.cells()) == list(same.cells()) and few.totals() == same.totals()
+    assert lazy.features() == whole.features()  # with the same ids
+    assert lazy == whole and not lazy.is_folded
 
 
 def test_a_feature_in_two_parts() -> None:

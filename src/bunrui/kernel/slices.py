@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
 
@@ -15,8 +17,9 @@ import numpy as np
 from bunrui.errors import OptionError
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Future, ThreadPoolExecutor
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 # Below this many bytes a second thread costs more than it brings.
@@ -25,36 +28,54 @@ FEATURES = 1 << 14  # and below this many features
 
 
 def each_slice(work: Callable[[int, int], T], bounds: Sequence[int]) -> list[T]:
-    """Run `work(lo, hi)` for neighbouring bounds, on as many threads.
+    """Run `work(lo, hi)` for neighbouring bounds, on as many threads."""
+    return list(in_turn(lambda pair: work(*pair), list(pairwise(bounds)), len(bounds)))
 
-    What is run on the pool itself runs its slices one after the other: it must not wait for threads that wait for it.
+
+def in_turn(work: Callable[[S], T], things: Iterable[S], most: int | None = None) -> Iterator[T]:
+    """Yield `work(thing)` for each thing, in their order; threads work on some while the next ones are read.
+
+    At most so many things are under way, by default two for each thread.  What is run on the pool itself runs one after
+    the other: it must not wait for threads that wait for it.
     """
-    pairs = list(pairwise(bounds))
-    if len(pairs) == 1 or getattr(_here, "is_of_pool", False):
-        return [work(*pair) for pair in pairs]
-    from concurrent.futures import CancelledError
-
-    futures: list[Any] = []
+    rest = iter(things)
+    first = list(islice(rest, 2))
+    if len(first) < 2 or n_threads() == 1 or getattr(_here, "is_of_pool", False):
+        yield from map(work, chain(first, rest))
+        return
+    under_way: deque[tuple[S, Future[T] | None]] = deque()
+    is_full = False
     try:
-        for pair in pairs:
-            futures.append(_pool().submit(work, *pair))
-    except RuntimeError:
-        # There is no memory for another thread: this one does what is left.
-        _pool().shutdown(cancel_futures=True)
-        _pool.cache_clear()
-    done = []
-    try:
-        for number, pair in enumerate(pairs):
-            try:
-                done.append(futures[number].result() if number < len(futures) else work(*pair))
-            except CancelledError:
-                done.append(work(*pair))
+        for thing in chain(first, rest):
+            future = None
+            if not is_full:
+                try:
+                    future = _pool().submit(work, thing)
+                except RuntimeError:  # there is no memory for another thread: this one does what is left
+                    is_full = True
+                    _pool().shutdown(cancel_futures=True)
+                    _pool.cache_clear()
+            under_way.append((thing, future))
+            if len(under_way) > (most or 2 * n_threads()):
+                yield _result(work, *under_way[0])
+                under_way.popleft()
+        while under_way:
+            yield _result(work, *under_way[0])
+            under_way.popleft()
     finally:
         # Who is interrupted must not go on while others still write to the same arrays.
-        for future in futures:
-            if not future.cancelled():
+        for _, future in under_way:
+            if future is not None and not future.cancelled():
                 future.exception()
-    return done
+
+
+def _result(work: Callable[[S], T], thing: S, future: Future[T] | None) -> T:
+    from concurrent.futures import CancelledError
+
+    if future is not None:
+        with suppress(CancelledError):
+            return future.result()
+    return work(thing)
 
 
 _here = threading.local()

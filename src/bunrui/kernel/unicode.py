@@ -9,6 +9,7 @@ kernel finds a code point with one look.
 from __future__ import annotations
 
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -77,38 +78,43 @@ class LowerTable(NamedTuple):
 
 
 @cache
-def _stored() -> dict[str, npt.NDArray[Any]]:
-    with np.load(PATH, allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
+def _file() -> Any:
+    return np.load(BytesIO(PATH.read_bytes()), allow_pickle=False)
+
+
+@cache  # one by one: most questions need a third of them
+def _stored(name: str) -> npt.NDArray[Any]:
+    array: npt.NDArray[Any] = _file()[name]
+    return array
 
 
 def stored_version() -> str:
     """The version of Unicode inside `unicode.npz`."""
-    return str(_stored()["version"])
+    return str(_stored("version"))
 
 
 def _flat(name: str) -> npt.NDArray[Any]:
-    flat: npt.NDArray[Any] = _stored()[f"{name}_blocks"][_stored()[f"{name}_index"]].reshape(-1)
+    flat: npt.NDArray[Any] = _stored(f"{name}_blocks")[_stored(f"{name}_index")].reshape(-1)
     return flat
 
 
 def _codes(name: str) -> npt.NDArray[np.uint32]:
     # Stored as the difference (xor) from the code point itself: whatever folds to itself is a block of zeros.
-    codes: npt.NDArray[np.uint32] = _flat(name) ^ np.arange(N_CODES, dtype=np.uint32)
+    codes = _flat(name)
+    codes ^= np.arange(N_CODES, dtype=np.uint32)
     return codes
 
 
 @cache
 def nfkc_table() -> NfkcTable:
     """`unicodedata.normalize("NFKC", s).casefold()`, code point by code point and pair by pair."""
-    stored = _stored()
-    return NfkcTable(_codes("nfkc"), stored["expansions"], stored["pair_keys"], stored["pair_values"])
+    return NfkcTable(_codes("nfkc"), _stored("expansions"), _stored("pair_keys"), _stored("pair_values"))
 
 
 @cache
 def lower_table() -> LowerTable:
     """`chr(c).lower()` for every code point; the capital sigma is HARD."""
-    return LowerTable(_codes("lower"), _stored()["expansions"])
+    return LowerTable(_codes("lower"), _stored("expansions"))
 
 
 @cache
@@ -138,22 +144,20 @@ def assigned() -> Bools:
 @cache
 def combining_classes() -> dict[str, int]:
     """The canonical combining class where it is not 0."""
-    stored = _stored()
-    return dict(zip(map(chr, stored["mark_codes"].tolist()), stored["mark_classes"].tolist(), strict=True))
+    return dict(zip(map(chr, _stored("mark_codes").tolist()), _stored("mark_classes").tolist(), strict=True))
 
 
 @cache
 def decompositions() -> dict[int, str]:
     """The full compatibility decomposition where it is not the code point itself, Hangul syllables left out."""
-    stored = _stored()
-    flat = "".join(map(chr, stored["decomposed"].tolist()))
-    ends = np.cumsum(stored["decomposed_lengths"], dtype=np.int64).tolist()
+    flat = "".join(map(chr, _stored("decomposed").tolist()))
+    ends = np.cumsum(_stored("decomposed_lengths"), dtype=np.int64).tolist()
     starts = [0, *ends[:-1]]
-    codes = stored["decomposed_codes"].tolist()
+    codes = _stored("decomposed_codes").tolist()
     return {code: flat[a:b] for code, a, b in zip(codes, starts, ends, strict=True)}
 
 
 @cache
 def composites() -> dict[str, str]:
     """Primary composites: two characters and the one that they become, Hangul left out."""
-    return {chr(first) + chr(second): chr(both) for first, second, both in _stored()["composites"].tolist()}
+    return {chr(first) + chr(second): chr(both) for first, second, both in _stored("composites").tolist()}

@@ -226,14 +226,15 @@ class Reader:
     def _view_for(self, docs: Documents, recipe: Recipe, d: int, scratch: Scratch) -> View:
         """The view in which to look up a document.
 
-        The first one asks a file for no more features than it has: most commands have only one.
+        The first one asks a file for no more features than it has: most commands have only one.  A document without
+        features, about which a calibration asks, needs none of them.
         """
-        is_first, self._has_answered = not self._has_answered, True
-        if not is_first or not self.view.counts.is_folded or self.scorer.by_word or len(self.view.keep):
+        if not self.view.counts.is_folded or self.scorer.by_word or len(self.view.keep):
             return self.view
         n_items, _ = _identify(whole(Counts()), docs, recipe, d, scratch)
-        if n_items == TOO_LONG:
+        if n_items == TOO_LONG or (n_items and self._has_answered):
             return self.view
+        self._has_answered |= n_items > 0
         own = new_vocabulary(n_items, len(scratch.units.text))
         run(vocabulary.probe, own, scratch.items, np.uint64(n_items), scratch.units.text, 1)
         return self.view._replace(counts=self.view.counts.few(own))

@@ -25,6 +25,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +36,7 @@ from bunrui.cells import Cells, Integers
 from bunrui.counts import Counts, Folded
 from bunrui.documents.encodings import is_utf8
 from bunrui.errors import DamagedError, Step, StoreError
+from bunrui.kernel.slices import in_turn
 from bunrui.kernel.workspace import MAX_TEXT
 
 _HEAD = struct.Struct("<BIQ")
@@ -97,6 +99,7 @@ class Unpacker:
     def __init__(self, name: str, budget: int, advice: str = _ADVICE) -> None:
         self.name = name
         self._left = budget
+        self._lock = Lock()
         self._advice = advice
 
     def damaged(self, what: str) -> DamagedError:
@@ -137,9 +140,10 @@ class Unpacker:
 
     def charge(self, n_bytes: int) -> None:
         """Memory that goes with what is unpacked."""
-        if n_bytes > self._left:
-            raise self.damaged("its blocks claim to hold far more than the size of the file allows")
-        self._left -= n_bytes
+        with self._lock:  # parts are unpacked on several threads
+            if n_bytes > self._left:
+                raise self.damaged("its blocks claim to hold far more than the size of the file allows")
+            self._left -= n_bytes
 
     def is_empty(self, blob: Any) -> bool:
         """Whether a blob holds nothing; damage is found when it is unpacked."""
@@ -277,7 +281,7 @@ def join_parts(
     StoreError
         If the rows cannot be those of any counts.
     """
-    cells = list(_cells(head, parts, len(labels), lambda: unpacker))
+    cells = list(_cells(head, parts, len(labels), lambda: unpacker, in_turn))
     n_bytes = sum(len(c.text) for c in cells)
     if n_bytes > MAX_TEXT:
         raise StoreError(
@@ -310,23 +314,33 @@ def _folded(head: Head, cells: list[Cells], labels: Sequence[str], fingerprint: 
     return Counts.folded(fingerprint, names, Folded(cells, unpacker.damaged), head.doc_count[order], head.n_docs)
 
 
-def _cells(head: Head, parts: Iterable[Part], n_labels: int, new_unpacker: Callable[[], Unpacker]) -> Iterator[Cells]:
-    """The cells of every part, checked; class c is the c-th of the labels that occur."""
+def _cells(
+    head: Head, parts: Iterable[Part], n_labels: int, new_unpacker: Callable[[], Unpacker], each: Any = map
+) -> Iterator[Cells]:
+    """The cells of every part, checked; class c is the c-th of the labels that occur.
+
+    `each` calls a function for every part: in this thread, or with `in_turn` on all.
+    """
     unpacker = new_unpacker()
     by_label = _checked(head, n_labels, unpacker)
     # Only the labels that occur: a file may have thousands, and a delta one of them.
     is_sparse = len(head.labels) < n_labels
     numbers = np.cumsum(by_label > 0) - 1
-    n_terms = n_doc_freq = 0
-    for part in parts:
+
+    def checked(part: Part) -> Cells:
         unpacker = new_unpacker()
         c = _unpacked(part, unpacker)
         if int(c.classes.max()) >= n_labels or c.docs.min() < 1:
             raise unpacker.damaged("a feature has a label that is not in the list of labels, or no documents")
-        if (c.docs > by_label[c.classes]).any() or c.doc_total.max() > head.n_docs or c.doc_total.min() < 1:
+        is_beyond = c.docs.max() > by_label.min() and (c.docs > by_label[c.classes]).any()
+        if is_beyond or c.doc_total.max() > head.n_docs or c.doc_total.min() < 1:
             raise unpacker.damaged("a feature is in more documents than there are")
+        return c._replace(classes=numbers[c.classes]) if is_sparse else c
+
+    n_terms = n_doc_freq = 0
+    for c in each(checked, parts):
         n_terms, n_doc_freq = n_terms + int(c.term_total.sum()), n_doc_freq + int(c.doc_total.sum())
-        yield c._replace(classes=numbers[c.classes]) if is_sparse else c
+        yield c
     if (n_terms, n_doc_freq) != (head.n_terms, head.n_doc_freq):
         raise unpacker.damaged("the totals are not those of the features")
 
@@ -366,7 +380,7 @@ def _unpacked(part: Part, unpacker: Unpacker) -> Cells:
     if n_totals:
         doc_total, term_total = totals[:n], _sum(totals[:n], totals[n:], unpacker)
     else:
-        doc_total, term_total = (np.add.reduceat(c, first, dtype=_dtype_for(int(c.sum()))) for c in (docs, terms))
+        doc_total, term_total = _sums_from(first, docs), _sums_from(first, terms)
     labels = unpacker.narrow_numbers(part.labels, n_cells)
     rises = labels[1:] > labels[:-1]
     rises[first[1:] - 1] = True
@@ -380,6 +394,13 @@ def _sum(a: npt.NDArray[Any], b: npt.NDArray[Any], unpacker: Unpacker) -> npt.ND
     if sum(largest) * len(a) >= _MOST:
         raise unpacker.damaged("a count is too large")
     return np.asarray(np.add(a, b, dtype=_dtype_for(sum(largest)), casting="unsafe"))
+
+
+def _sums_from(first: Integers, numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The sum of each list, where they begin at `first`; `np.add.reduceat` takes three times as long."""
+    sums = np.zeros(len(numbers) + 1, _dtype_for(int(numbers.sum())))
+    np.cumsum(numbers, dtype=sums.dtype, out=sums[1:])
+    return np.diff(sums[first], append=sums[-1:])
 
 
 def _dtype_for(largest: int) -> Any:
