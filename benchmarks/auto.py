@@ -76,7 +76,7 @@ def noise_of(shares: Any) -> float:
 
 def ece_of(right: Any, sure: Any) -> float:
     """The expected calibration error."""
-    from bunrui.calibration import calibration_error, reliability
+    from bunrui.reliability import calibration_error, reliability
 
     return calibration_error(reliability(right, sure))
 

@@ -68,7 +68,7 @@ def test_what_looks_worse_is_kept_and_can_be_taken_back(run, mail: Path) -> None
 
 @pytest.mark.data
 def test_what_looks_worse_on_few_documents_is_better_on_others(data_folder: Path) -> None:
-    from bunrui.calibration import log_loss
+    from bunrui.reliability import log_loss
     from bunrui.selection import calibrate
 
     table = pq.read_table(data_folder / "sms_spam" / "all.parquet")

@@ -14,7 +14,6 @@ import sklearn.metrics
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bunrui.calibration import Bin, calibration_error, log_loss, reliability
 from bunrui.errors import OptionError
 from bunrui.evaluation.scores import (
     Odds,
@@ -27,6 +26,7 @@ from bunrui.evaluation.scores import (
     roc_curve,
     sharpen,
 )
+from bunrui.reliability import Bin, calibration_error, log_loss, reliability
 
 EPS = float(np.finfo(np.float64).eps)
 

@@ -43,9 +43,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bunrui.calibration import right_share
 from bunrui.errors import OptionError
 from bunrui.evaluation.metrics import Booleans, Floats, Integers
+from bunrui.reliability import right_share
 
 
 def brier_score(own: Booleans, probabilities: Floats) -> float:

@@ -47,12 +47,12 @@ import numpy.typing as npt
 
 from bunrui.analysis import AnalyzerSpec
 from bunrui.analysis import texts as inputs
-from bunrui.calibration import log_right
 from bunrui.choice import f1_parts
 from bunrui.classifier import TextClassifier
 from bunrui.errors import OptionError
 from bunrui.models import MODELS
 from bunrui.models.linear import probabilities
+from bunrui.reliability import log_right
 from bunrui.selection.measurement import Documents, Folds, LeaveOneOut, OutOfTimeError, by_folds
 from bunrui.selection.settings import Scripts, Settings, scripts_of
 from bunrui.sparse import Booleans, Floats
