@@ -1,6 +1,7 @@
 """How often probabilities come true: log loss, and the expected calibration error of Guo et al. (2017).
 
-`bunrui.evaluation.scores` has their formulas, beside other measures of scores.
+`bunrui.evaluation.scores` has their formulas, beside other measures of scores.  This module imports NumPy alone:
+`import bunrui.evaluation` loads neither Arrow nor a model.
 """
 
 from __future__ import annotations

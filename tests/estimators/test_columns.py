@@ -22,8 +22,8 @@ import bunrui
 from bunrui.analysis import AnalyzerSpec
 from bunrui.errors import DataError, LabelError, MismatchError, OptionError, UnlearnError
 from bunrui.estimators import CategoricalNB, ColumnsNB, GaussianNB, MultinomialNB, TextVectorizer
+from bunrui.models.frames import intervals
 from bunrui.models.likelihoods import loo_binned, loo_gaussian, quantile_edges
-from bunrui.models.mdl import intervals
 
 NAN = float("nan")
 START = dt.datetime(2024, 1, 1, 9, 30)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bunrui.errors import DataError
-from bunrui.models.mdl import as_floats, intervals, mdl_cuts
+from bunrui.models.frames import as_floats, intervals, mdl_cuts
 from tests.support.examples import examples, quick
 
 

@@ -13,7 +13,7 @@ from bunrui.classcounts import ClassCounts, Labels, in_order
 from bunrui.errors import MismatchError, Option, OptionError, UnlearnError, is_whole
 from bunrui.estimators.base import NAMES, Codes, CountingClassifier, as_objects, canonical
 from bunrui.models.aode import Pairs, count_present_pairs, count_value_pairs, ones_of
-from bunrui.models.mdl import as_floats, cut_columns, mdl_cuts
+from bunrui.models.frames import as_floats, cut_columns, mdl_cuts
 from bunrui.models.scorer import check_rows
 from bunrui.sparse import Floats
 
@@ -43,7 +43,7 @@ class AODE(CountingClassifier):
         has 30, Weka 1.  On 67 tables they are alike (m=1 better on 23, m=30 on 17: benchmarks/aode.py); the default is
         1, because with 30 a small table has only naive Bayes.
     discretise : bool or list of columns
-        Which columns are cut by Fayyad and Irani's minimum description length (`bunrui.models.mdl`): True, those
+        Which columns are cut by Fayyad and Irani's minimum description length (`bunrui.models.frames`): True, those
         of floating-point numbers, by the dtype of the array or of each column of a data frame; False, none; or their
         names or positions.  Integers are categories unless they are named.
 

@@ -7,7 +7,7 @@
     trained.py    trains the other models, and answers; a file for each trainer (heads.py, …)
     explain.py    the share of each word of a text in a score; the words that speak for a label
 
-The estimators read the formulas, too, and the likelihoods of columns of tables (likelihoods.py, frames.py, mdl.py).
+The estimators read the formulas, too, and the likelihoods of columns of tables (likelihoods.py, frames.py).
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ from bunrui.errors import DataError
 from bunrui.kernel.aode import PairScratch, PairTable, RowValues, count_pairs, score_rows, weigh_pairs
 from bunrui.kernel.arithmetic import log
 from bunrui.kernel.library import run
-from bunrui.models.mdl import cut_columns
+from bunrui.models.frames import cut_columns
 from bunrui.models.model import Parts
 from bunrui.models.scorer import check_rows, prior_shares
 from bunrui.sparse import Floats, Integers, Sparse

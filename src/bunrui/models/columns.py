@@ -35,9 +35,18 @@ from bunrui.kernel.arithmetic import log
 from bunrui.memory import Batch
 from bunrui.models.aode import Pairs, count_value_pairs
 from bunrui.models.explain import Reading, Word, hold
-from bunrui.models.frames import as_days, columns_by_name, is_frame, of_dicts, of_frame, value_kind
+from bunrui.models.frames import (
+    as_days,
+    as_floats,
+    columns_by_name,
+    cut_columns,
+    is_frame,
+    mdl_cuts,
+    of_dicts,
+    of_frame,
+    value_kind,
+)
 from bunrui.models.likelihoods import Choices, ColumnLikelihoods, count_columns, plan_columns, rules_of
-from bunrui.models.mdl import as_floats, cut_columns, mdl_cuts
 from bunrui.models.model import Parts, WordQuestion
 from bunrui.models.scorer import prior_shares
 from bunrui.models.trained import Fitted

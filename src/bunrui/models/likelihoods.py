@@ -71,9 +71,8 @@ from bunrui.classcounts import (
 from bunrui.engines.matrix import Features, count_features, look_up, sorted_ids
 from bunrui.errors import OptionError, UnlearnError
 from bunrui.kernel.arithmetic import log
-from bunrui.models.frames import Given, as_dates, as_days, as_numbers, as_texts, value_kind
+from bunrui.models.frames import Given, as_dates, as_days, as_numbers, as_texts, intervals, value_kind
 from bunrui.models.linear import Table, log_sum_exp
-from bunrui.models.mdl import intervals
 from bunrui.models.multinomial import multinomial
 from bunrui.models.scorer import Smoothing, positive, smoothing_on
 from bunrui.models.view import MatrixView

@@ -204,7 +204,7 @@ class Ground:
         lengths = self._X @ lives.astype(np.float64)
         before: Floats | None = None
         for _ in range(ROUNDS):
-            shares = probabilities(found.scores(self._X))
+            shares = probabilities(self._X @ found.table + found.bias)  # rows that are read already
             if before is not None and np.abs(shares - before).max() < _STILL:
                 break
             before = shares
