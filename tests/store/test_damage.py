@@ -177,21 +177,36 @@ def test_two_blocks_of_one_number(tmp_path: Path, use: Callable[[StoredClassifie
     with bunrui.create(path) as clf:
         clf.learn(["first"], ["x"])
         clf.learn([f"then {k}" for k in range(4)], ["y"] * 4, ids=list("0123"))
-    db = sqlite3.connect(path)
-    ((page_size,),) = db.execute("PRAGMA page_size")
-    ((root,),) = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'documents'")
-    db.close()
-    data = bytearray(path.read_bytes())
-    start = (root - 1) * page_size
-    at = start + int.from_bytes(data[start + 10 : start + 12], "big")  # the second row
-    while data[at] & 0x80:  # its length
-        at += 1
-    assert data[at + 1] == 2  # its number
-    data[at + 1] = 1
-    path.write_bytes(data)
+    renumber_second(path, "documents", 1)
     assert not is_right(path)
     with bunrui.open(path) as clf, pytest.raises(DamagedError, match="two blocks of the log have the same number"):
         use(clf)
+
+
+def test_a_block_that_is_not_where_it_should_be(tmp_path: Path) -> None:
+    path = tmp_path / "mail.bunrui"
+    with bunrui.create(path) as clf:
+        clf.learn(["cheap pills", "lunch at noon"], ["x", "y"])
+        clf.learn_unlabelled(["pills"]).learn_unlabelled(["noon"])
+    renumber_second(path, "unlabelled", 0)
+    with bunrui.open(path) as clf, pytest.raises(DamagedError, match="the texts without a label lack a block"):
+        clf.compact()
+
+
+def renumber_second(path: Path, table: str, number: int) -> None:
+    """Give the second row of a small table another number, where it stands."""
+    db = sqlite3.connect(path)
+    ((page_size,),) = db.execute("PRAGMA page_size")
+    ((root,),) = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,))
+    db.close()
+    data = bytearray(path.read_bytes())
+    start = (root - 1) * page_size
+    at = start + int.from_bytes(data[start + 10 : start + 12], "big")
+    while data[at] & 0x80:  # its length
+        at += 1
+    assert data[at + 1] == 2
+    data[at + 1] = number
+    path.write_bytes(data)
 
 
 @pytest.mark.parametrize("note", [{"engine": "ray"}, {"engine": 3}])

@@ -120,7 +120,9 @@ def what_is_left(store: Store) -> Iterator[Block]:
         number for (number,) in store.db.execute("SELECT block FROM unlabelled WHERE sign > 0 ORDER BY block DESC")
     ]
     for number in numbers:
-        ((_, block),) = _blocks(store, _COLUMNS, f"block = {number:d}")
+        _, block = next(_blocks(store, _COLUMNS, f"block = {number:d}"), (0, None))
+        if block is None:  # SQLite looks for a number where it should stand
+            raise store.unpacker().damaged("the texts without a label lack a block")
         rows = np.flatnonzero([digest.tobytes() in left for digest in block.digests])
         if len(rows):
             left.difference_update(digest.tobytes() for digest in block.digests[rows])
