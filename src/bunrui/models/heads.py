@@ -51,6 +51,7 @@ Weight Vectors: diagonal covariance, squared hinge.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,40 +83,37 @@ _CELL_BYTES = 4
 _SMALL_COUNT = 1 << 16
 
 
-class SvmOptions(NamedTuple):
-    """The parameters of `NBSVM`, with its defaults."""
+@dataclass(kw_only=True, eq=False)
+class HeadOptions:
+    """The parameters that `NBSVM` and `NBAROW` share, with their defaults."""
 
-    C: float = 1.0
-    loss: str = "squared_hinge"
     alpha: float = 0.5
     variance: str | float = 0.7
     start: float = 0.0
-    beta: float | None = None
     bias: float = 0.5
     presence: bool = False
     log: bool = True
     idf_power: float = 0.5
     norm: str | None = "l2"
+
+
+@dataclass(kw_only=True, eq=False)
+class SvmOptions(HeadOptions):
+    """The parameters of `NBSVM`."""
+
+    C: float = 1.0
+    loss: str = "squared_hinge"
+    beta: float | None = None
     max_iter: int = 5
     tol: float = 1e-4
 
 
-class ArowOptions(NamedTuple):
-    """The parameters of `NBAROW`, with its defaults."""
+@dataclass(kw_only=True, eq=False)
+class ArowOptions(HeadOptions):
+    """The parameters of `NBAROW`."""
 
     r: float = 0.3
     floor: float = 0.0
-    alpha: float = 0.5
-    variance: str | float = 0.7
-    start: float = 0.0
-    bias: float = 0.5
-    presence: bool = False
-    log: bool = True
-    idf_power: float = 0.5
-    norm: str | None = "l2"
-
-
-HeadOptions = SvmOptions | ArowOptions
 
 
 # Rows
@@ -550,8 +548,8 @@ class Arow(LinearHead):
 
     def check_options(self, options: ArowOptions) -> None:
         """Refuse to go on with other options than before; `r` may change."""
-        for name, value in self.options._replace(r=options.r)._asdict().items():
-            if getattr(options, name) != value:
+        for name, value in vars(self.options).items():
+            if name != "r" and getattr(options, name) != value:
                 raise OptionError(f"{name}={value!r} decided what was learned: call fit again after changing it")
         self.options = options
 
