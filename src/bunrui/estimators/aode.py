@@ -39,7 +39,7 @@ class AODE(CountingClassifier):
     Parameters
     ----------
     m : float
-        A value is a parent if at least so many rows have it; if there is no parent, naive Bayes answers.  The article
+        A value is a parent if at least m rows have it; if there is no parent, naive Bayes answers.  The article
         has 30, Weka 1.  On 67 tables they are alike (m=1 better on 23, m=30 on 17: benchmarks/aode.py); the default is
         1, because with 30 a small table has only naive Bayes.
     discretise : bool or list of columns
@@ -60,7 +60,7 @@ class AODE(CountingClassifier):
 
     Notes
     -----
-    A missing value (None, NaN, and what pandas has for them) is skipped as parent and as child, and its row counts in
+    A missing value (None, NaN, or that of pandas) is skipped as parent and as child, and its row counts in
     no probability of that column.  A value that was never seen is no parent, and as a child has the smoothed
     probability of 0 rows, 1 / (K_j(y, x_i) + v_j); in a column that never had a value it says nothing.  Values are
     equal where Python has them equal: 1, 1.0 and True are one value, "1" is another.

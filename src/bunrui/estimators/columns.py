@@ -456,7 +456,7 @@ class ColumnsNB(CountingClassifier):
 
     @classmethod
     def of_model(cls, model: ColumnLikelihoods, **parameters: Any) -> Self:
-        """A fitted estimator from what rows of dicts have added up to."""
+        """A fitted estimator from the counts of dicts."""
         self = cls.of_learned(model.learned, len(model.plans), **parameters)
         self._plans = model.plans
         self.feature_names_in_ = np.array([plan.name for plan in model.plans], dtype=object)
@@ -465,7 +465,7 @@ class ColumnsNB(CountingClassifier):
     # Learning
 
     def merge(self, other: Self) -> Self:
-        """Learn what another estimator has learned from other rows of the same columns; see the notes."""
+        """Add the counts of another estimator, which has learned other rows of the same columns; see the notes."""
         first = not hasattr(self, "_learned")
         super().merge(other)
         if first:
@@ -524,8 +524,7 @@ class ColumnsNB(CountingClassifier):
         """log P(column | class) of every row, each (n_rows, n_classes)."""
         check_is_fitted(self)
         self._check_options()
-        _, columns = self._table(X, reset=False)
-        return ColumnLikelihoods(self._plans, self._learned, self._rules()).scores(columns)
+        return ColumnLikelihoods(self._plans, self._learned, self._rules()).scores(self._table(X, reset=False)[1])
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Scores: log P(class, row), (n_rows, n_classes)."""

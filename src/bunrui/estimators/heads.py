@@ -68,7 +68,7 @@ class HeadClassifier(RowClassifier, HeadOptions):
     def rows(self, X: Any) -> Any:
         """Rows as the head reads them, a csr_array: `rows(X) @ coef_.T + intercept_` are the margins.
 
-        So `rows(X)[i].multiply(coef_[c])` is what each column adds to the margin of class c.
+        So each column adds `rows(X)[i].multiply(coef_[c])` to the margin of class c.
         """
         rows = self._learned.read(self._rows(X))
         return sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=rows.shape)
@@ -123,7 +123,7 @@ class HeadClassifier(RowClassifier, HeadOptions):
     # Parameters
 
     def _check_shared_parameters(self) -> int:
-        """Refuse what makes no sense; the seed."""
+        """Refuse parameters that make no sense; return the seed."""
         check_number("alpha", self.alpha, above=0)
         for name in ("bias", "start", "idf_power"):
             check_number(name, getattr(self, name))

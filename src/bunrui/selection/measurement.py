@@ -23,7 +23,7 @@ from bunrui.analysis.spec import DICTIONARIES
 from bunrui.calibration import lengths_of
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.errors import DataError, check_whole
-from bunrui.evaluation.crossvalidation import folds_of
+from bunrui.evaluation.crossvalidation import N_FOLDS, folds_of
 from bunrui.evaluation.labelled import Labelled
 from bunrui.evaluation.loo import Corpus
 from bunrui.models.kinds import MOST_FEATURES
@@ -31,10 +31,9 @@ from bunrui.models.view import select
 from bunrui.selection.settings import Settings
 from bunrui.sparse import Floats, Integers
 
-_N_FOLDS = 5
-_WARM = 33  # documents: from so many on, a table of all weights is made
+_WARM = 33  # the fewest documents for which a table of all weights is made
 _SAMPLE_BYTES = 4_000_000  # that the speed of prediction is taken from
-_FEWEST_BYTES = 100_000  # of which a speed can be told
+_FEWEST_BYTES = 100_000  # the fewest that tell a speed
 
 
 class OutOfTimeError(Exception):
@@ -69,7 +68,7 @@ class Documents(Labelled):
         return int(self.sizes[rows].sum())
 
     def first(self, n_bytes: int) -> int:
-        """How many documents from the first on have so many bytes."""
+        """The number of documents, from the first on, that have `n_bytes` bytes together."""
         return int(np.searchsorted(np.cumsum(self.sizes), n_bytes))
 
     def read_by(self, spec: AnalyzerSpec) -> tuple[Labelled, float]:
@@ -321,7 +320,7 @@ class Folds:
 def by_folds(documents: Documents, given: int | Sequence[tuple[Integers, Integers]] | None = None) -> Folds:
     """Parts with the same shares of the labels, 5 if there are as many documents, or parts that are given."""
     if given is None:
-        given = min(_N_FOLDS, len(documents))
+        given = min(N_FOLDS, len(documents))
     elif not isinstance(given, Sequence):
         check_whole("folds", given, 2)
     parts = folds_of(documents, given)
