@@ -95,6 +95,9 @@ class CountingClassifier(RowClassifier):
     # Parameters that decide the counts: they cannot change once something is counted.
     _counting: ClassVar[tuple[str, ...]] = ()
 
+    # Attributes that a new estimator takes over when another one is merged into it.
+    _shape: ClassVar[tuple[str, ...]] = ("n_features_in_", "feature_names_in_", "_counted_by")
+
     # For scikit-learn's tags.
     _is_poor: ClassVar[bool] = True
 
@@ -205,7 +208,7 @@ class CountingClassifier(RowClassifier):
         if declared is not None:
             check_among(learned.classes[learned.doc_count > 0], declared)
         if first:
-            for name in ("n_features_in_", "feature_names_in_", "_counted_by"):
+            for name in self._shape:
                 if hasattr(other, name):
                     setattr(self, name, getattr(other, name))
         self.check_parameters(learned)
@@ -221,8 +224,11 @@ class CountingClassifier(RowClassifier):
             mine = getattr(self, name)
             if mine != theirs:
                 raise MismatchError(f"estimators with {name}={mine!r} and {name}={theirs!r} cannot be merged")
-        if not hasattr(self, "_learned"):
-            return
+        if hasattr(self, "_learned"):
+            self._check_shapes(other)
+
+    def _check_shapes(self, other: Self) -> None:
+        """Refuse to merge an estimator that has learned rows of another shape."""
         if self.n_features_in_ != other.n_features_in_:
             raise MismatchError(f"{self.n_features_in_} and {other.n_features_in_} columns cannot be merged")
         names, more = (getattr(each, "feature_names_in_", None) for each in (self, other))

@@ -424,6 +424,7 @@ class ColumnsNB(CountingClassifier):
     class_prior: Any = None
 
     _plans: tuple[Plan, ...] = field(init=False)
+    _shape: ClassVar[tuple[str, ...]] = (*CountingClassifier._shape, "_plans")
 
     # Tables
 
@@ -464,18 +465,8 @@ class ColumnsNB(CountingClassifier):
 
     # Learning
 
-    def merge(self, other: Self) -> Self:
-        """Add the counts of another estimator, which has learned other rows of the same columns; see the notes."""
-        first = not hasattr(self, "_learned")
-        super().merge(other)
-        if first:
-            self._plans = other._plans
-        return self
-
-    def _check_joins(self, other: Self) -> None:
-        super()._check_joins(other)
-        if not hasattr(self, "_learned"):
-            return
+    def _check_shapes(self, other: Self) -> None:
+        super()._check_shapes(other)
         for mine, theirs in zip(self._plans, other._plans, strict=True):
             if mine != theirs:
                 how = f"{mine.kind} and {theirs.kind}" if mine.kind != theirs.kind else "cut at other borders"

@@ -112,6 +112,7 @@ class MultilabelNB(CountingClassifier):
     """
 
     _counting: ClassVar[tuple[str, ...]] = ("reads",)
+    _shape: ClassVar[tuple[str, ...]] = (*CountingClassifier._shape, "_form")
     _form: str
     _chosen: Floats
 
@@ -185,11 +186,7 @@ class MultilabelNB(CountingClassifier):
         """Add the counts of another estimator of the same kind, which has learned other rows."""
         check_is_fitted(other)
         self._refuse_folds("merge", other._form)
-        first = not hasattr(self, "_learned")
-        super().merge(other)
-        if first:
-            self._form = other._form
-        return self
+        return super().merge(other)
 
     def unlearn(self, X: Any, y: Any, sample_weight: Any = None, *, exact: bool = True) -> Self:
         """Take rows back, all or none of them; see `MultinomialNB`."""
@@ -229,10 +226,8 @@ class MultilabelNB(CountingClassifier):
         check_consistent_length(X, labels[1])
         return form, X, labels, check_weights(sample_weight, X.shape[0])
 
-    def _check_joins(self, other: Self) -> None:
-        super()._check_joins(other)
-        if not hasattr(self, "_learned"):
-            return
+    def _check_shapes(self, other: Self) -> None:
+        super()._check_shapes(other)
         if self._form != other._form:
             raise MismatchError(f"labels given as {self._form} and as {other._form} cannot be merged")
         if self._form == INDICATOR and len(self.classes_) != len(other.classes_):

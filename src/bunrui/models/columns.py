@@ -37,7 +37,7 @@ from bunrui.models.aode import Pairs, count_value_pairs
 from bunrui.models.explain import Reading, Word, hold
 from bunrui.models.frames import Given, as_days, columns_by_name, is_frame, of_dicts, of_frame, value_kind
 from bunrui.models.likelihoods import Choices, ColumnLikelihoods, count_columns, plan_columns, rules_of
-from bunrui.models.mdl import as_floats, cut_columns, mdl_cuts
+from bunrui.models.mdl import cut_columns, learn_cuts
 from bunrui.models.model import Parts, WordQuestion
 from bunrui.models.scorer import prior_shares
 from bunrui.models.trained import Fitted
@@ -206,7 +206,7 @@ def _train_pairs(
     sizes = [1 if j in to_cut else len({row[name] for row in rows} - {None}) for j, name in enumerate(names)]
     (classes, codes), weights, X = encode_labels(labels), np.ones(len(labels), np.int64), table_of(rows, names)
     check_pairs(sizes, len(classes), names)
-    cuts = tuple(mdl_cuts(as_floats(X[:, j]), codes, weights) if j in to_cut else None for j in range(len(names)))
+    cuts = learn_cuts(X, to_cut, codes, weights)
     counts = count_value_pairs(cut_columns(X, cuts), codes, weights, len(classes), cuts)
     return PairsForm(Pairs(ClassCounts.of((classes, codes), weights, counts), options["m"]), names, to_cut)
 

@@ -11,6 +11,7 @@ values.  Cuts are learned from labels: do it inside the fold, as an estimator's 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -107,7 +108,7 @@ def intervals(values: Floats, cuts: Floats) -> Floats:
 
 
 def as_floats(column: npt.NDArray[Any]) -> Floats:
-    """A column as numbers, with NaN for what is missing.
+    """A column as numbers, with NaN for missing values.
 
     Examples
     --------
@@ -130,6 +131,13 @@ def _as_float(value: Any) -> float:
         return float(value)
     except (TypeError, ValueError) as error:
         raise DataError(f"a column that is cut should have numbers, not {value!r}: see discretise") from error
+
+
+def learn_cuts(
+    X: Any, columns: Collection[int], codes: Integers, weights: npt.NDArray[Any]
+) -> tuple[Floats | None, ...]:
+    """Where to cut some columns of a table; None for the others."""
+    return tuple(mdl_cuts(as_floats(X[:, j]), codes, weights) if j in columns else None for j in range(X.shape[1]))
 
 
 def cut_columns(X: Any, cuts: tuple[Floats | None, ...]) -> npt.NDArray[Any]:

@@ -315,9 +315,9 @@ class Queue:
             self._left = [row for row in self._order if row not in self.answers]
             self._place = 0
 
-    def question(self, digest: str) -> Question:
+    def question(self, digest: str, *, is_random: bool = False) -> Question:
         """The document of the pool with a digest, as a question."""
-        return self._question(self._row(digest), is_random=False)
+        return self._question(self._row(digest), is_random=is_random)
 
     def is_open(self, question: Question) -> bool:
         """Whether a question is one of this pool, and was neither answered nor skipped."""

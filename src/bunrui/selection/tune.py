@@ -207,6 +207,10 @@ class Tuning:
     def _name(self) -> str:
         return self.metric.replace("_", " ")
 
+    def value_of(self, trial: Trial) -> float:
+        """The metric of a trial, as it is usually written."""
+        return trial.value
+
 
 def tune(
     texts: Any,
