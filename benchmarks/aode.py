@@ -26,7 +26,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import corpora
-import fetched
 import numpy as np
 import pyarrow as pa
 import stopwatch
@@ -120,7 +119,7 @@ def brought() -> Iterator[Table]:
     missing: list[FileNotFoundError] = []
     for name in names:
         try:
-            yield of_columns(name.removeprefix("uci-"), fetched.load(name))
+            yield of_columns(name.removeprefix("uci-"), corpora.load_fetched(name))
         except FileNotFoundError as error:
             missing.append(error)
     if len(missing) == len(names):

@@ -60,13 +60,13 @@ def changed_sets(sets: list[list[str]], share: float, seed: int) -> tuple[list[l
 
 def orders(texts: Any, labels: list[Any], model: str) -> dict[str, Any]:
     """Lists of all documents, the most suspicious first."""
-    found = score_left_out(TextClassifier(model), texts, labels)
-    lengths = lengths_of(texts)
-    shares = fit_calibration(found.scores, lengths, found.own).apply(found.scores, lengths)
-    own = np.where(found.own, found.scores, -np.inf).max(axis=1)
+    documents, scores = score_left_out(TextClassifier(model), texts, labels)
+    lengths, has = lengths_of(texts), documents.own
+    shares = fit_calibration(scores, lengths, has).apply(scores, lengths)
+    own = np.where(has, scores, -np.inf).max(axis=1)
     return {
-        "P(given)": np.argsort(np.where(found.own, shares, 0).sum(axis=1), kind="stable"),
-        "raw scores": np.argsort(own - found.scores.max(axis=1), kind="stable"),
+        "P(given)": np.argsort(np.where(has, shares, 0).sum(axis=1), kind="stable"),
+        "raw scores": np.argsort(own - scores.max(axis=1), kind="stable"),
     }
 
 

@@ -78,7 +78,7 @@ def theirs(corpus: corpora.Corpus) -> list[dict[str, Any]]:
 def lengths(corpus: corpora.Corpus, model: str) -> list[dict[str, Any]]:
     """Calibrated with other ideas of length."""
     train, test = corpus.train, corpus.test
-    found = score_left_out(TextClassifier(model), train["text"], train["label"])
+    documents, left = score_left_out(TextClassifier(model), train["text"], train["label"])
     clf = TextClassifier(model).learn(train["text"], train["label"])
     scores, true = clf.scores(test["text"]), test["label"].to_pylist()
     vectorizer = TextVectorizer().fit(train["text"])
@@ -91,7 +91,7 @@ def lengths(corpus: corpora.Corpus, model: str) -> list[dict[str, Any]]:
     }
     rows = []
     for what, (of_train, of_test) in measured.items():
-        fitted = fit_calibration(found.scores, of_train, found.own)
+        fitted = fit_calibration(left, of_train, documents.own)
         shares = fitted.apply(scores, of_test)
         rows.append(row(corpus.name, f"{model}, length: {what}", true, shares, clf.classes_, None))
     return rows

@@ -26,11 +26,13 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-import fetched
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+
+from bunrui import datasets
+from bunrui.errors import BunruiError
 
 SEED = 0
 OFFICIAL, HELD_OUT, GENERATED = "official", "80/20, default_rng(0).permutation", "80/20, generated"
@@ -106,8 +108,22 @@ def _held_out(table: pa.Table) -> tuple[pa.Table, pa.Table]:
 def _fetched(name: str, split: str) -> tuple[pa.Table, pa.Table]:
     """A corpus of `bunrui datasets`, in its official split or in ours."""
     if split == OFFICIAL:
-        return fetched.load(name, "train"), fetched.load(name, "test")
-    return _held_out(fetched.load(name))
+        return load_fetched(name, "train"), load_fetched(name, "test")
+    return _held_out(load_fetched(name))
+
+
+def load_fetched(name: str, split: str = "all") -> pa.Table:
+    """A corpus that `bunrui datasets fetch` has brought, or a split of it; FileNotFoundError says how to get it."""
+    try:
+        return datasets.load(name, split)
+    except BunruiError as error:
+        raise FileNotFoundError(str(error)) from error
+
+
+def with_unlabelled(name: str, split: str) -> pa.Table:
+    """A split that was fetched, with its documents that have no label, which come last."""
+    table, rest = load_fetched(name, split), datasets.path(name) / f"{split}-unlabelled.parquet"
+    return pa.concat_tables([table, pq.read_table(rest)]) if rest.is_file() else table
 
 
 def _sms(home: Path) -> tuple[pa.Table, pa.Table]:

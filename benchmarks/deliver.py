@@ -11,15 +11,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import corpora
-from fresh import Took, call
+from fresh import Took, medians
 from service import free_port, server
 
 import bunrui
@@ -28,9 +26,7 @@ BASELINE = "import numpy, pyarrow"
 
 
 def measure(corpus: corpora.Corpus, runs: int, folder: Path) -> dict[str, Took]:
-    """Medians by the name of the row; one more run, which is not counted, writes the bytecode."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    environment["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
+    """Medians by the name of the row."""
     whole, small, mail = folder / "mail.bunrui", folder / "small.bunrui", folder / "message.eml"
     with bunrui.create(whole) as clf:
         clf.learn(corpus.train["text"], corpus.train["label"])
@@ -46,15 +42,11 @@ def measure(corpus: corpora.Corpus, runs: int, folder: Path) -> dict[str, Took]:
         "bunrui deliver, slim --min-df 2": deliver.format(small),
         "curl, a running service": curl,
     }
-    took: dict[str, list[Took]] = {name: [] for name in rows}
     with server("-m", "bunrui", "serve", str(whole), "--port", str(port), port=port):
         said = subprocess.run(f"{curl} < {mail}", shell=True, capture_output=True, check=True).stdout
         assert said.startswith(b"X-Bunrui-Label: "), said
-        for run in range(runs + 1):
-            for name, command in rows.items():
-                found = call(["sh", "-c", f"exec {command} < {mail}"], environment)
-                took[name] += [found] if run else []
-    return {name: Took(*map(statistics.median, zip(*times, strict=True))) for name, times in took.items()}
+        commands = {name: ["sh", "-c", f"exec {command} < {mail}"] for name, command in rows.items()}
+        return medians(commands, runs, folder / "bytecode")
 
 
 def main() -> None:

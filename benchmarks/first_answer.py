@@ -12,15 +12,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sqlite3
-import statistics
 import sys
 import tempfile
 from pathlib import Path
 
 import corpora
-from fresh import Took, call
+from fresh import medians
 
 import bunrui
 
@@ -50,18 +48,6 @@ def files(corpus: str, folder: Path) -> dict[str, Path]:
     return made
 
 
-def measure(made: dict[str, Path], runs: int, cache: Path) -> dict[str, Took]:
-    """Medians by the name of the row; one more run, which is not counted, writes the bytecode."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    environment["PYTHONPYCACHEPREFIX"] = str(cache)
-    took: dict[str, list[Took]] = {name: [] for name in made}
-    for run in range(runs + 1):
-        for name, path in made.items():
-            found = call([sys.executable, "-m", "bunrui", "predict", str(path), "--line", LINE], environment)
-            took[name] += [found] if run else []
-    return {name: Took(*map(statistics.median, zip(*times, strict=True))) for name, times in took.items()}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", default="imdb")
@@ -70,7 +56,9 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         made = files(options.corpus, Path(name))
-        took = measure(made, options.runs, Path(name) / "bytecode")
+        ask = [sys.executable, "-m", "bunrui", "predict"]
+        commands = {row: [*ask, str(path), "--line", LINE] for row, path in made.items()}
+        took = medians(commands, options.runs, Path(name) / "bytecode")
         sizes = {row: path.stat().st_size for row, path in made.items()}
     base = took[COUNTING]
     rows = [

@@ -112,8 +112,20 @@ def call(command: list[str], environment: Mapping[str, str]) -> Took:
     return Took(seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
-def _rows(medians: Mapping[str, Took]) -> list[dict[str, Any]]:
-    base = medians[BASELINE]
+def medians(commands: Mapping[str, list[str]], runs: int, bytecode: Path) -> dict[str, Took]:
+    """Medians of commands that run in turn; one more run, which is not counted, writes the bytecode to a folder."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTHONPYCACHEPREFIX"] = str(bytecode)
+    took: dict[str, list[Took]] = {name: [] for name in commands}
+    for run in range(runs + 1):
+        for name, command in commands.items():
+            found = call(command, environment)
+            took[name] += [found] if run else []
+    return {name: Took(*map(statistics.median, zip(*times, strict=True))) for name, times in took.items()}
+
+
+def _rows(times: Mapping[str, Took]) -> list[dict[str, Any]]:
+    base = times[BASELINE]
     return [
         {
             "run": row,
@@ -122,7 +134,7 @@ def _rows(medians: Mapping[str, Took]) -> list[dict[str, Any]]:
             "ratio": took.seconds / base.seconds,
             "processor ratio": took.processor / base.processor,
         }
-        for row, took in medians.items()
+        for row, took in times.items()
     ]
 
 

@@ -29,7 +29,7 @@ import time
 from collections import Counter
 from typing import Any, NamedTuple
 
-import fetched
+import corpora
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -74,7 +74,7 @@ def load(name: str) -> Task:
     if home.is_dir():
         tables = [pq.read_table(home / f"{part}.parquet", columns=["label", "text"]) for part in ("train", "test")]
     else:
-        tables = [fetched.with_unlabelled(corpus, part) for part in ("train", "test")]
+        tables = [corpora.with_unlabelled(corpus, part) for part in ("train", "test")]
     if name == "reuters90":
         tables = of_90_topics(*tables)
     train, test = (part["text"] for part in tables)

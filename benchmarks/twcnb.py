@@ -20,12 +20,13 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import corpora
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from reproduction.splits import Task
 from rich.console import Console
 from rich.table import Table
 
@@ -45,15 +46,6 @@ STEPS = {
 CLASS_NORM_ALPHAS = (1.0, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 
 Options = dict[str, Any]
-
-
-class Task(NamedTuple):
-    """Counts and labels to learn and to predict."""
-
-    X: Any
-    y: Any
-    Q: Any
-    truth: Any
 
 
 def load(name: str, held_out: bool) -> Task:

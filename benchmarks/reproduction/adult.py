@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import aode
-import fetched
+import corpora
 import numpy as np
 from corpora import data_folder
 
@@ -42,7 +42,7 @@ def read(folder: str | None, part: str) -> tuple[Any, Any]:
     """Rows without unknown values, and their labels."""
     path = data_folder(folder) / "uci" / "uci.tar.xz"
     if not path.is_file():
-        table = aode.of_columns("adult", fetched.load("adult", part).drop_null())
+        table = aode.of_columns("adult", corpora.load_fetched("adult", part).drop_null())
         return table.X, table.y
     with tarfile.open(path) as archive:
         try:

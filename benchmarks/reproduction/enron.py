@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import corpora
-import fetched
 import numpy as np
 import pyarrow.parquet as pq
 from scipy import sparse
@@ -45,7 +44,7 @@ def run(folder: str | None) -> Iterator[Row]:
         if home.is_dir():
             table = pq.read_table(home / f"enron{user}.parquet", columns=["label", "text"])
         else:
-            table = fetched.load("enron", f"enron{user}")
+            table = corpora.load_fetched("enron", f"enron{user}")
         is_spam = np.array(table["label"].to_pylist()) == "spam"
         order = mixed(is_spam)
         X = sparse.csr_array(TextVectorizer(analyzer=str.split).fit_transform(table["text"]))[order]

@@ -38,8 +38,8 @@ def test_a_wrong_label_comes_first() -> None:
 def test_suspects_are_those_that_leave_one_out_gets_wrong_and_ordered() -> None:
     labels = flipped(1, 7)
     clf = TextClassifier()
-    left, found = score_left_out(clf, TEXTS, labels), audit(clf, TEXTS, labels)
-    wrong = [row for row in range(10) if left.classes[left.scores[row].argmax()] != labels[row]]
+    (documents, scores), found = score_left_out(clf, TEXTS, labels), audit(clf, TEXTS, labels)
+    wrong = [row for row in range(10) if documents.classes[scores[row].argmax()] != labels[row]]
     assert sorted(suspect.row for suspect in found.suspects) == wrong
     shares = [suspect.probability for suspect in found.suspects]  # of two labels, the one says it all
     assert shares == sorted(shares)

@@ -13,7 +13,7 @@ from bunrui.classcounts import ClassCounts, Labels, in_order
 from bunrui.errors import MismatchError, Option, OptionError, UnlearnError, is_whole
 from bunrui.estimators.base import NAMES, Codes, CountingClassifier, as_objects, canonical
 from bunrui.models.aode import Pairs, count_present_pairs, count_value_pairs, ones_of
-from bunrui.models.frames import as_floats, cut_columns, mdl_cuts
+from bunrui.models.frames import cut_columns, learn_cuts
 from bunrui.models.scorer import check_rows
 from bunrui.sparse import Floats
 
@@ -39,7 +39,7 @@ class AODE(CountingClassifier):
     Parameters
     ----------
     m : float
-        A value is a parent if at least so many rows have it; if there is no parent, naive Bayes answers.  The article
+        A value is a parent if at least m rows have it; if there is no parent, naive Bayes answers.  The article
         has 30, Weka 1.  On 67 tables they are alike (m=1 better on 23, m=30 on 17: benchmarks/aode.py); the default is
         1, because with 30 a small table has only naive Bayes.
     discretise : bool or list of columns
@@ -60,7 +60,7 @@ class AODE(CountingClassifier):
 
     Notes
     -----
-    A missing value (None, NaN, and what pandas has for them) is skipped as parent and as child, and its row counts in
+    A missing value (None, NaN, or that of pandas) is skipped as parent and as child, and its row counts in
     no probability of that column.  A value that was never seen is no parent, and as a child has the smoothed
     probability of 0 rows, 1 / (K_j(y, x_i) + v_j); in a column that never had a value it says nothing.  Values are
     equal where Python has them equal: 1, 1.0 and True are one value, "1" is another.
@@ -130,10 +130,8 @@ class AODE(CountingClassifier):
     def _is_cut(self) -> bool:
         return any(cuts is not None for cuts in self._learned.part.cuts)
 
-    def _check_joins(self, other: Self) -> None:
-        super()._check_joins(other)
-        if not hasattr(self, "_learned"):
-            return
+    def _check_shapes(self, other: Self) -> None:
+        super()._check_shapes(other)
         for j, (mine, theirs) in enumerate(zip(self._learned.part.cuts, other._learned.part.cuts, strict=True)):
             if (mine is None) != (theirs is None) or not np.array_equal(mine, theirs):
                 raise MismatchError(f"column {j} is cut otherwise: only estimators with the same cuts can be merged")
@@ -152,16 +150,13 @@ class AODE(CountingClassifier):
             # A row without weight has no values either.
             X, codes, weights = X[weights > 0], codes[weights > 0], weights[weights > 0]
         ones = ones_of(X)
-        cuts = self._learned.part.cuts if hasattr(self, "_learned") else self._learn_cuts(X, codes, weights)
+        is_first = not hasattr(self, "_learned")
+        cuts = learn_cuts(X, self._columns_to_cut(X), codes, weights) if is_first else self._learned.part.cuts
         if ones is not None and all(each is None for each in cuts):
             counts = count_present_pairs(ones, codes, weights, len(classes))
         else:
             counts = count_value_pairs(cut_columns(X, cuts), codes, weights, len(classes), cuts)
         return ClassCounts.of(labels, all_weights, counts)
-
-    def _learn_cuts(self, X: Any, codes: Codes, weights: npt.NDArray[Any]) -> tuple[Floats | None, ...]:
-        columns = self._columns_to_cut(X)
-        return tuple(mdl_cuts(as_floats(X[:, j]), codes, weights) if j in columns else None for j in range(X.shape[1]))
 
     def _columns_to_cut(self, X: Any) -> set[int]:
         n = X.shape[1]

@@ -34,7 +34,7 @@ NAMES = {"categorical": True, "string": True, "allow_nan": True}
 
 
 class RowClassifier(ClassifierMixin, BaseEstimator):
-    """Base of all classifiers of rows: checks of rows and labels, and what scikit-learn asks of a classifier."""
+    """Base of all classifiers of rows: checks of rows and labels, and the duties of a classifier in scikit-learn."""
 
     # Options of scikit-learn's `validate_data`, and its tags about the rows.
     _accepted: ClassVar[dict[str, Any]] = {"accept_sparse": "csr"}
@@ -92,8 +92,11 @@ class CountingClassifier(RowClassifier):
     class_prior: Any = None
     prior: Any = "empirical"
 
-    # Parameters that say what is counted: they cannot change once something is.
+    # Parameters that decide the counts: they cannot change once something is counted.
     _counting: ClassVar[tuple[str, ...]] = ()
+
+    # Attributes that a new estimator takes over when another one is merged into it.
+    _shape: ClassVar[tuple[str, ...]] = ("n_features_in_", "feature_names_in_", "_counted_by")
 
     # For scikit-learn's tags.
     _is_poor: ClassVar[bool] = True
@@ -108,15 +111,15 @@ class CountingClassifier(RowClassifier):
 
     @abstractmethod
     def check_parameters(self, learned: Any) -> None:
-        """Refuse parameters that do not fit what would have been learned."""
+        """Refuse parameters that do not fit the counts; these are not taken over yet."""
 
     @abstractmethod
     def predict_joint_log_proba(self, X: Any) -> Floats:
-        """Scores: log P(class, row) up to what all classes share, (n_rows, n_classes)."""
+        """Scores: log P(class, row), up to a number that all classes share, (n_rows, n_classes)."""
 
     @classmethod
     def of_learned(cls, learned: Any, n_features: int, **parameters: Any) -> Self:
-        """A fitted estimator from what rows have added up to."""
+        """A fitted estimator from the counts of rows."""
         self = cls(**parameters)
         self.n_features_in_ = n_features
         self._learned, self._declared, self._counted_by = learned, None, self._counting_options()
@@ -190,7 +193,7 @@ class CountingClassifier(RowClassifier):
         return self
 
     def merge(self, other: Self) -> Self:
-        """Learn what another estimator of the same kind has learned from other rows.
+        """Add the counts of another estimator of the same kind, which has learned other rows.
 
         The order does not matter: for whole numbers, the weights are the same bit for bit.
         """
@@ -205,7 +208,7 @@ class CountingClassifier(RowClassifier):
         if declared is not None:
             check_among(learned.classes[learned.doc_count > 0], declared)
         if first:
-            for name in ("n_features_in_", "feature_names_in_", "_counted_by"):
+            for name in self._shape:
                 if hasattr(other, name):
                     setattr(self, name, getattr(other, name))
         self.check_parameters(learned)
@@ -221,8 +224,11 @@ class CountingClassifier(RowClassifier):
             mine = getattr(self, name)
             if mine != theirs:
                 raise MismatchError(f"estimators with {name}={mine!r} and {name}={theirs!r} cannot be merged")
-        if not hasattr(self, "_learned"):
-            return
+        if hasattr(self, "_learned"):
+            self._check_shapes(other)
+
+    def _check_shapes(self, other: Self) -> None:
+        """Refuse to merge an estimator that has learned rows of another shape."""
         if self.n_features_in_ != other.n_features_in_:
             raise MismatchError(f"{self.n_features_in_} and {other.n_features_in_} columns cannot be merged")
         names, more = (getattr(each, "feature_names_in_", None) for each in (self, other))
@@ -354,7 +360,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[Any]:
 
 
 def check_number(name: str, value: Any, above: float | None = None) -> None:
-    """Refuse what is not a number, 0 or more, or above a bound."""
+    """Refuse a value that is not a number, 0 or more, or above a bound."""
     good = not isinstance(value, bool) and isinstance(value, (int, float, np.number)) and np.isfinite(value)
     if not good or (value < 0 if above is None else value <= above):
         rule = "0 or more" if above is None else f"above {above}"

@@ -424,6 +424,7 @@ class ColumnsNB(CountingClassifier):
     class_prior: Any = None
 
     _plans: tuple[Plan, ...] = field(init=False)
+    _shape: ClassVar[tuple[str, ...]] = (*CountingClassifier._shape, "_plans")
 
     # Tables
 
@@ -456,7 +457,7 @@ class ColumnsNB(CountingClassifier):
 
     @classmethod
     def of_model(cls, model: ColumnLikelihoods, **parameters: Any) -> Self:
-        """A fitted estimator from what rows of dicts have added up to."""
+        """A fitted estimator from the counts of dicts."""
         self = cls.of_learned(model.learned, len(model.plans), **parameters)
         self._plans = model.plans
         self.feature_names_in_ = np.array([plan.name for plan in model.plans], dtype=object)
@@ -464,18 +465,8 @@ class ColumnsNB(CountingClassifier):
 
     # Learning
 
-    def merge(self, other: Self) -> Self:
-        """Learn what another estimator has learned from other rows of the same columns; see the notes."""
-        first = not hasattr(self, "_learned")
-        super().merge(other)
-        if first:
-            self._plans = other._plans
-        return self
-
-    def _check_joins(self, other: Self) -> None:
-        super()._check_joins(other)
-        if not hasattr(self, "_learned"):
-            return
+    def _check_shapes(self, other: Self) -> None:
+        super()._check_shapes(other)
         for mine, theirs in zip(self._plans, other._plans, strict=True):
             if mine != theirs:
                 how = f"{mine.kind} and {theirs.kind}" if mine.kind != theirs.kind else "cut at other borders"
@@ -524,8 +515,7 @@ class ColumnsNB(CountingClassifier):
         """log P(column | class) of every row, each (n_rows, n_classes)."""
         check_is_fitted(self)
         self._check_options()
-        _, columns = self._table(X, reset=False)
-        return ColumnLikelihoods(self._plans, self._learned, self._rules()).scores(columns)
+        return ColumnLikelihoods(self._plans, self._learned, self._rules()).scores(self._table(X, reset=False)[1])
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Scores: log P(class, row), (n_rows, n_classes)."""

@@ -93,7 +93,7 @@ class DiscreteNB(SmoothingClassifier):
         return {name: _frozen(value) for name, value in self.get_params(deep=False).items()}
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
-        """Scores: log P(class, row) up to what all classes share, (n_rows, n_classes).
+        """Scores: log P(class, row) up to a number that all classes share, (n_rows, n_classes).
 
         With `against_rest`, log P(class, row) / P(not class, row).
         """
@@ -185,7 +185,7 @@ class MultinomialNB(WordsNB):
     class_count_ : (n_classes,)
         Rows by class, or the sum of their weights.
     feature_count_ : (n_classes, n_features)
-        What was counted.
+        The counts.
     class_log_prior_ : (n_classes,)
         log P(class); with `against_rest` scores have its log-odds.
     feature_log_prob_ : (n_classes, n_features)
@@ -199,7 +199,7 @@ class MultinomialNB(WordsNB):
     Notes
     -----
     Whole numbers (of any dtype, weights included) are counted as integers: `merge` gives the same bits in any order,
-    and `unlearn` leaves the very estimator that never saw the rows.  Fractions are counted in float64: `merge` is right
+    and `unlearn` leaves the estimator that never saw the rows.  Fractions are counted in float64: `merge` is right
     to rounding, and `unlearn` refuses unless `exact=False`.
 
     Priors and smoothing are computed from the counts at each answer: `set_params(alpha=...)` needs no new `fit`.
@@ -222,7 +222,7 @@ class MultinomialNB(WordsNB):
 
 
 class BinaryNB(WordsNB):
-    """Multinomial naive Bayes on presence: what is above 0 counts as 1, in training and in prediction.
+    """Multinomial naive Bayes on presence: a value above 0 counts as 1, in training and in prediction.
 
     Parameters and attributes are those of `MultinomialNB`; `feature_count_` has the rows of a class with a feature.
 
@@ -347,7 +347,7 @@ class ComplementNB(DiscreteNB):
     feature_all_ : (n_features,)
         `feature_count_` of all classes together.
     feature_log_prob_ : (n_classes, n_features)
-        What one occurrence adds to a score, as in scikit-learn: the weights with their sign turned.
+        One occurrence adds this to a score, as in scikit-learn: the weights with their sign turned.
     weights_ : (n_classes, n_features)
         The weights of the article; with the complement, the class with the smallest sum wins.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,6 +19,7 @@ from bunrui.models.heads import (
     ArowOptions,
     Batch,
     Descent,
+    HeadOptions,
     LinearHead,
     SvmOptions,
     read_batch,
@@ -29,28 +30,20 @@ from bunrui.sparse import Floats, Sparse
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class HeadClassifier(RowClassifier):
+class HeadClassifier(RowClassifier, HeadOptions):
     """Base of `NBSVM` and `NBAROW`: rows, margins, labels, probabilities."""
 
-    _kind: ClassVar[Any]  # the type of its options
-
-    alpha: float = 0.5
-    variance: str | float = 0.7
-    start: float = 0.0
-    bias: float = 0.5
-    presence: bool = False
-    log: bool = True
-    idf_power: float = 0.5
-    norm: str | None = "l2"
     random_state: Any = None
+
+    _kind: ClassVar[type[HeadOptions]]
 
     @abstractmethod
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Forget everything, then learn."""
 
     def _options(self) -> Any:
-        """The parameters of the head."""
-        return self._kind.of(self)
+        """The parameters of the head, as they are now."""
+        return self._kind(**{each.name: getattr(self, each.name) for each in fields(self._kind)})
 
     @classmethod
     def of_head(cls, head: LinearHead, descent: Descent | None = None, **parameters: Any) -> Self:
@@ -74,7 +67,7 @@ class HeadClassifier(RowClassifier):
     def rows(self, X: Any) -> Any:
         """Rows as the head reads them, a csr_array: `rows(X) @ coef_.T + intercept_` are the margins.
 
-        So `rows(X)[i].multiply(coef_[c])` is what each column adds to the margin of class c.
+        So each column adds `rows(X)[i].multiply(coef_[c])` to the margin of class c.
         """
         rows = self._learned.read(self._rows(X))
         return sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=rows.shape)
@@ -129,17 +122,16 @@ class HeadClassifier(RowClassifier):
     # Parameters
 
     def _check_shared_parameters(self) -> int:
-        """Refuse what makes no sense; the seed."""
-        options = self._options()
-        check_number("alpha", options.alpha, above=0)
+        """Refuse parameters that make no sense; return the seed."""
+        check_number("alpha", self.alpha, above=0)
         for name in ("bias", "start", "idf_power"):
-            check_number(name, getattr(options, name))
-        share = options.variance
+            check_number(name, getattr(self, name))
+        share = self.variance
         is_share = isinstance(share, (int, float, np.number)) and not isinstance(share, bool) and 0 <= share <= 1
         if not is_share and (not isinstance(share, str) or share not in ("ratio", "one")):
             raise OptionError(option="variance", value=share, expected="a number from 0 to 1, 'ratio' or 'one'")
-        if options.norm not in ("l2", None):
-            raise OptionError(option="norm", value=options.norm, expected="'l2' or None")
+        if self.norm not in ("l2", None):
+            raise OptionError(option="norm", value=self.norm, expected="'l2' or None")
         if self.random_state is None:
             return 0
         return int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -148,12 +140,12 @@ class HeadClassifier(RowClassifier):
         tags = super().__sklearn_tags__()
         # By presence, the 300 rows of scikit-learn's check are of four kinds: nobody has more than .847 of them right,
         # and few epochs have less.  The check wants .83.
-        tags.classifier_tags.poor_score = bool(self._options().presence)
+        tags.classifier_tags.poor_score = bool(self.presence)
         return tags
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class NBSVM(HeadClassifier):
+class NBSVM(HeadClassifier, SvmOptions):
     """Linear SVM or logistic regression with a naive-Bayes prior: the accurate member of the family.
 
     Parameters
@@ -216,12 +208,6 @@ class NBSVM(HeadClassifier):
 
     _kind = SvmOptions
 
-    C: float = 1.0
-    loss: str = "squared_hinge"
-    beta: float | None = None
-    max_iter: int = 5
-    tol: float = 1e-4
-
     @classmethod
     def wang_manning(cls, **options: Any) -> Self:
         """The form of the paper: presence without IDF and length norm, α = 1, β = .25, begun at zero, to the optimum.
@@ -266,7 +252,7 @@ class NBSVM(HeadClassifier):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class NBAROW(HeadClassifier):
+class NBAROW(HeadClassifier, ArowOptions):
     """A linear head that learns row by row, with a naive-Bayes prior.
 
     Parameters
@@ -307,9 +293,6 @@ class NBAROW(HeadClassifier):
     """
 
     _kind = ArowOptions
-
-    r: float = 0.3
-    floor: float = 0.0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Forget everything, then learn in one pass.

@@ -3,9 +3,9 @@
     score[l] = log P(l) / P(rest) + sum over words of x[f] * (w[f, l] - w[f, rest])
 
     n[f, l], D[l]      occurrences of feature f in the rows with label l, and these rows
-    n[f], D            the same of all rows, each of which counts once
+    n[f], D            the same for all rows; each row counts once
     n[f] - n[f, l]     the rest of label l; never counted
-    w                  what one occurrence adds to the score of a class; the estimator's formula says it
+    w                  one occurrence adds it to the score of a class; it comes from the formula of the estimator
 
 So all labels come from one pass over the rows, however many labels a row has.  The rests are dense, be the labels as
 sparse as they may: tables are made for blocks of labels, and kept where all of them together are small.
@@ -111,6 +111,7 @@ class MultilabelNB(CountingClassifier):
     """
 
     _counting: ClassVar[tuple[str, ...]] = ("reads",)
+    _shape: ClassVar[tuple[str, ...]] = (*CountingClassifier._shape, "_form")
     _form: str
     _chosen: Floats
 
@@ -122,7 +123,7 @@ class MultilabelNB(CountingClassifier):
 
     @property
     def _model(self) -> DiscreteNB:
-        """The estimator whose formula is used, to be changed at will."""
+        """A copy of the estimator whose formula is used."""
         given = MultinomialNB() if self.estimator is None else self.estimator
         if not isinstance(given, DiscreteNB):
             expected = "MultinomialNB(), BinaryNB(), MixedNB(), BernoulliNB() or ComplementNB()"
@@ -181,14 +182,10 @@ class MultilabelNB(CountingClassifier):
         return super().partial_fit(X, y, classes, sample_weight)
 
     def merge(self, other: Self) -> Self:
-        """Learn what another estimator of the same kind has learned from other rows."""
+        """Add the counts of another estimator of the same kind, which has learned other rows."""
         check_is_fitted(other)
         self._refuse_folds("merge", other._form)
-        first = not hasattr(self, "_learned")
-        super().merge(other)
-        if first:
-            self._form = other._form
-        return self
+        return super().merge(other)
 
     def unlearn(self, X: Any, y: Any, sample_weight: Any = None, *, exact: bool = True) -> Self:
         """Take rows back, all or none of them; see `MultinomialNB`."""
@@ -228,10 +225,8 @@ class MultilabelNB(CountingClassifier):
         check_consistent_length(X, labels[1])
         return form, X, labels, check_weights(sample_weight, X.shape[0])
 
-    def _check_joins(self, other: Self) -> None:
-        super()._check_joins(other)
-        if not hasattr(self, "_learned"):
-            return
+    def _check_shapes(self, other: Self) -> None:
+        super()._check_shapes(other)
         if self._form != other._form:
             raise MismatchError(f"labels given as {self._form} and as {other._form} cannot be merged")
         if self._form == INDICATOR and len(self.classes_) != len(other.classes_):
@@ -243,7 +238,7 @@ class MultilabelNB(CountingClassifier):
             # The two sides of a label would be held against each other twice.
             alone = "MultilabelNB holds each label against the rest by itself: leave "
             raise OptionError((alone, Option("against_rest"), " out"))
-        # The formula itself says what it does not take.
+        # The estimator refuses its own parameters.
         model.n_features_in_ = self.n_features_in_
         model.check_parameters(learned.pair(0))
         if not self._by_folds:
@@ -317,7 +312,7 @@ class MultilabelNB(CountingClassifier):
         return (scores > self.thresholds_).astype(np.int64)
 
     def predict_proba(self, X: Any) -> Floats:
-        """P(label | row), (n_rows, n_labels), whatever the threshold; of one label a row they add up to 1."""
+        """P(label | row), (n_rows, n_labels), for any threshold; with one label a row they add up to 1."""
         return np.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Any) -> Floats:
@@ -326,7 +321,7 @@ class MultilabelNB(CountingClassifier):
         return np.asarray(logs - log_sum_exp(logs)) if self._form == SINGLE else np.asarray(logs)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows of which all labels are right, and no others are predicted."""
+        """The share of rows whose predicted labels are exactly their own."""
         check_is_fitted(self)
         if self._form != SETS:
             return float(super().score(X, y, sample_weight))
@@ -474,7 +469,7 @@ def count_labels(X: Any, labels: tuple[Labels, Any], weights: Numbers, presence:
     top = abs(X).max() if n_rows else 0
     if X.dtype.kind == weights.dtype.kind == "i" and float(top) * float(weights.sum()) >= _MOST:
         X = X.astype(np.float64)
-    # The last column is what all rows have: they are summed with the labels, in one product.
+    # The last column stands for all rows: one product sums them with the labels.
     everywhere = sparse.csr_array(np.ones((n_rows, 1), np.int64))
     rows = sparse.csr_array(sparse.hstack([Y, everywhere]).T.multiply(weights))
     sums = Sparse.of(sparse.csr_array((rows @ X).T)).without_zeros()
@@ -561,7 +556,7 @@ def _form_of(y: Any) -> str:
     if sparse.issparse(y) or (len(shape) == 2 and shape[1] != 1):
         return INDICATOR
     if len(shape) == 2:
-        return SINGLE  # a column, of which scikit-learn warns
+        return SINGLE  # scikit-learn warns of such a column
     rows = _rows(y)
     if not any(isinstance(row, _COLLECTIONS) for row in rows):
         return SINGLE

@@ -41,7 +41,7 @@ from bunrui.models.twcnb import StepsForm
 
 
 def pipeline_of(parts: Reader | Fitted, options: Mapping[str, Any]) -> Pipeline:
-    """A fitted pipeline that predicts what a model does; `options` are those of its classifier."""
+    """A fitted pipeline that predicts as a model does; `options` are those of its classifier."""
     if isinstance(parts, Reader):
         return _pipeline_of_reader(parts, options)
     if isinstance(parts, ColumnsModel):
@@ -101,7 +101,7 @@ def _pipeline(vectorizer: TextVectorizer, options: Mapping[str, Any], model: Any
     return Pipeline([("vectorizer", vectorizer.set_params(analyzer=spec).fit([])), ("model", model)])
 
 
-# --- what is usual elsewhere
+# --- baselines
 
 BASELINES = ("LinearSVC", "LogisticRegression")
 

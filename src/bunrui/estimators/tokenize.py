@@ -82,7 +82,7 @@ class Decode:
             raise OptionError(option="encoding", value=self.encoding, expected=expected) from error
 
     def all(self, documents: Any) -> Any:
-        """Documents with files and bytes as text; the very same where there are none."""
+        """Documents with files and bytes as text; the same object where there are none."""
         if self.input == "content":
             is_list = isinstance(documents, list | tuple | np.ndarray)
             if not is_list or not any(isinstance(document, bytes) for document in documents):
@@ -92,7 +92,7 @@ class Decode:
 
 @dataclass(frozen=True)
 class Preprocess:
-    """A text in lower case, without accents, as asked for."""
+    """A text → the same in lower case, or without accents, or both."""
 
     lower: bool
     strip: Callable[[str], str] | None
@@ -127,7 +127,7 @@ def find_by(pattern: Any) -> Callable[[str], list[str]]:
 
 @dataclass(frozen=True)
 class Tokens:
-    """The features that an analyzer of this package finds, of so many letters or more."""
+    """A text → its features by an analyzer of this package; words with fewer than `letters` letters are left out."""
 
     spec: AnalyzerSpec
     letters: int = 1
@@ -218,7 +218,7 @@ def _letters_and(stop: tuple[str, ...]) -> Vocabulary:
     return restored(data, np.append(sizes, [len(word) for word in words]).astype(np.int64))
 
 
-# Documents → what the engine counts
+# Documents → the input of the engine
 
 
 class Reading(NamedTuple):
@@ -346,7 +346,7 @@ def by_spec(decode: Decode, preprocess: Step, spec: AnalyzerSpec, orders: tuple[
 
 
 def spec_of(analyzer: str | AnalyzerSpec, longest: int = 1, stop: Iterable[str] = ()) -> AnalyzerSpec:
-    """An analyzer of this package, with n-grams of up to so many words and without stop words."""
+    """An analyzer of this package, with n-grams of up to `longest` words and without stop words."""
     if isinstance(analyzer, AnalyzerSpec):
         words = analyzer.words if longest == 1 else longest
         return analyzer.replace(words=words, stop_words=(*analyzer.stop_words, *stop))

@@ -68,7 +68,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     tokenizer : function, optional
         For `words` and `word`: from a preprocessed text to its tokens, in place of a pattern.
     preprocessor : function, optional
-        From a document, whatever it is, to a text: in place of `lowercase` and `strip_accents`.
+        From any document to a text: in place of `lowercase` and `strip_accents`.
     strip_accents : "ascii", "unicode" or function, optional
         Take accents away before tokens are made.
     lowercase : bool
@@ -89,7 +89,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     dtype : dtype
         Of the counts.
     n_features : int, optional
-        Hash the features into so many columns and keep no vocabulary; see the notes.
+        Hash the features into this number of columns and keep no vocabulary; see the notes.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     np.int64(5)
     """
 
-    # The documents are no metadata to route, whatever their argument is called.
+    # Documents are no metadata to route, under any name of their argument.
     __metadata_request__fit = {"raw_documents": UNUSED}  # noqa: RUF012
     __metadata_request__partial_fit = {"raw_documents": UNUSED}  # noqa: RUF012
     __metadata_request__transform = {"raw_documents": UNUSED}  # noqa: RUF012
@@ -172,7 +172,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     def partial_fit(self, raw_documents: Any, y: Any = None) -> TextVectorizer:
         """Learn more features: known ones keep their columns, new ones are appended, sorted among themselves.
 
-        So the columns depend on what came first, where those of `fit` are sorted in all.  No feature can go once it has
+        So the columns depend on the order of the calls; those of `fit` are sorted.  No feature can go once it has
         a column: `min_df`, `max_df` and `max_features` must be left at their defaults.
 
         Examples

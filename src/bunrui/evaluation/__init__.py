@@ -65,18 +65,15 @@ __all__ = [
     "measure_labels",
 ]
 
-# Imported when they are used: measuring labels needs none of them, and they import classifiers.
-_LATER = {
-    "crossvalidation": ("CrossValidation", "Fold", "LearningCurve", "cross_validate", "folds", "learning_curve"),
-    "duplicates": ("DuplicateGroup", "Duplicates", "find_duplicates"),
-    "loo": ("Corpus", "leave_one_out", "loo_log_odds", "loo_scores"),
-}
+# Imported when they are used: measuring labels needs none of them, and the last two import classifiers.
+_LATER = ("duplicates", "loo", "crossvalidation")
 
 
 def __getattr__(name: str) -> Any:
-    for home, names in _LATER.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{home}"), name)
+    for home in _LATER if name in __all__ else ():
+        module = import_module(f"{__name__}.{home}")
+        if hasattr(module, name):
+            return getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

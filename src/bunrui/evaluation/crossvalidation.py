@@ -25,10 +25,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bunrui.classifier import AnyClassifier, TextClassifier
-from bunrui.counts import Label
 from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import DataError, Option, OptionError, check_choice, check_whole
 from bunrui.evaluation.labelled import Labelled, check_classifier
@@ -36,7 +34,7 @@ from bunrui.evaluation.loo import Corpus, given_or_kept
 from bunrui.evaluation.result import Evaluation
 from bunrui.sparse import Floats, Integers
 
-_N_FOLDS = 5
+N_FOLDS = 5
 
 KINDS = ("stratified", "plain", "grouped", "time")
 
@@ -245,7 +243,7 @@ def _learn_each(
 
 
 def folds_of(documents: Labelled, given: int | Sequence[tuple[Any, Any]]) -> list[Fold]:
-    """Stratified folds, so many; or those that are given, their rows ascending, each row once."""
+    """A number of stratified folds; or the given folds, their rows ascending, each row once."""
     if isinstance(given, int):
         return folds(len(documents), documents.true, given)
     if not given:
@@ -266,48 +264,36 @@ def _check_fold(fold: tuple[Any, Any], n_docs: int) -> Fold:
     return Fold(train, test)
 
 
-class LeftOut(NamedTuple):
-    """Labelled documents, and their scores by models that never saw them.
-
-    `scores` is -inf for a class that has no other document, (n_docs, n_classes); `own` says which classes each has.
-    """
-
-    texts: Any
-    classes: list[Label]
-    scores: Floats
-    own: npt.NDArray[np.bool_]
-
-
-def score_left_out(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> LeftOut:
+def score_left_out(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> tuple[Labelled, Floats]:
     """Score documents by the model and the options of a classifier, each by the others.
+
+    The documents, and their scores, (n_docs, n_classes): -inf for a class that has no other document.
 
     Examples
     --------
     >>> texts, labels = ["pills", "pills now", "at noon", "noon"], ["spam", "spam", "ham", "ham"]
-    >>> found = score_left_out(TextClassifier(), texts, labels)
-    >>> found.classes, found.scores.argmax(axis=1).tolist()
+    >>> documents, scores = score_left_out(TextClassifier(), texts, labels)
+    >>> documents.classes, scores.argmax(axis=1).tolist()
     (['ham', 'spam'], [1, 1, 0, 0])
     """
     texts, labels = given_or_kept(clf, texts, labels)
     if clf.current_model.one_pass:
         corpus = Corpus(clf, texts, labels)
-        documents, scores = corpus.documents, corpus.scores()
-    else:
-        documents = Labelled(texts, labels)
-        documents.check_two()
-        scores = cross_validate(clf, documents.texts, documents.true, min(_N_FOLDS, len(documents))).scores
-    return LeftOut(documents.texts, documents.classes, scores, documents.own)
+        return corpus.documents, corpus.scores()
+    documents = Labelled(texts, labels)
+    documents.check_two()
+    return documents, cross_validate(clf, documents.texts, documents.true, min(N_FOLDS, len(documents))).scores
 
 
 # --- the learning curve: accuracy on documents that were not learned, against the number of those that were
 
-_TESTED = 5000  # predictions of so many documents are enough: where there are more, fewer folds are predicted
+_TESTED = 5000  # documents to predict: if there are more, fewer folds are predicted
 _SHARES = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4, 1)
 _FEWEST = 2
 
 
 class CurvePoint(NamedTuple):
-    """The mean accuracy of folds by so many learned documents, and that of the worst and of the best fold."""
+    """The mean accuracy of folds after learning `documents` documents; that of the worst and of the best fold."""
 
     documents: int
     accuracy: float
@@ -350,8 +336,8 @@ def learning_curve(
     documents = Labelled(texts, labels)
     documents.check_two()
     n_docs = len(documents)
-    n_folds = min(max(_N_FOLDS * _TESTED // n_docs, 1), _N_FOLDS, n_docs)
-    parts = folds(n_docs, documents.true, min(_N_FOLDS, n_docs))[:n_folds]
+    n_folds = min(max(N_FOLDS * _TESTED // n_docs, 1), N_FOLDS, n_docs)
+    parts = folds(n_docs, documents.true, min(N_FOLDS, n_docs))[:n_folds]
     most = min(len(part.train) for part in parts)
     sizes = sorted({min(max(_FEWEST, round(share * most)), most) for share in _SHARES})
     accuracies = np.empty((len(parts), len(sizes)))

@@ -48,7 +48,7 @@ SIZE = 12
 N_BINS = 64  # a power of two
 
 _EMPTY = 0xFFFF_FFFF
-_CHUNK = 1 << 19  # characters at a time: what is made of them stays in the cache
+_CHUNK = 1 << 19  # characters at a time: their hashes stay in the cache
 _BASE = [pow(K3, power, 1 << 64) for power in range(5)]
 
 SIMILAR = 0.8
@@ -98,7 +98,7 @@ def _folded(text: str) -> str:
 
 def _shingles(folded: Sequence[str]) -> tuple[Words, Integers]:
     """All shingles, one text after the other, and how many each text has."""
-    # Nulls behind each text keep its last shingles apart from the next text, and fill up what is too short.
+    # Nulls behind each text keep its last shingles apart from the next text, and fill up short texts.
     text = "".join(one + "\0" * SIZE for one in folded)
     codes = np.frombuffer(text.encode("utf-32-le"), "<u4").astype(np.uint64)
     # A polynomial of 12 characters from those of 2, 4 and 8: a third of the work of adding one after the other.

@@ -5,7 +5,7 @@ Fitting n models would do the same; this takes one pass.  The formula of the mod
 shrinks.  A class without another document gets -inf and is never predicted.  A document with several labels is taken
 out of all its classes at once.  The scores have the same bits as those of `unlearn` and `scores`.
 
-    min_df         a word of exactly so many documents is left out when one of them is
+    min_df         a word of exactly min_df documents is left out when one of them is
     max_features   every document changes the choice of words: the model is fitted again for each document
                    (n selections, from counts that are subtracted).  `cross_validate` does it once a fold
     against_rest   the same together with class_norm, and for Bernoulli: every document changes all weights, as it does
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from bunrui.store.lifecycle import Document
 
 
-_TWO = 2  # documents of a label, of which one is left out; labels to tell apart
+_TWO = 2  # the fewest documents of a label, as one is left out; the fewest labels
 
 
 class Corpus:

@@ -232,7 +232,7 @@ def two_sided_p(t: float, degrees: int) -> float:
     """
     if t == 0 or math.isinf(t):
         return 1.0 if t == 0 else 0.0
-    # y is 1 - x, of which subtraction would leave no digits where t is small.
+    # y is 1 - x; for small t, a subtraction would leave it no digits.
     a, b, x, y = degrees / 2, 0.5, degrees / (degrees + t * t), t * t / (degrees + t * t)
     logs = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log(y)
     if x < (a + 1) / (a + b + 2):

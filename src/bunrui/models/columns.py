@@ -37,11 +37,10 @@ from bunrui.models.aode import Pairs, count_value_pairs
 from bunrui.models.explain import Reading, Word, hold
 from bunrui.models.frames import (
     as_days,
-    as_floats,
     columns_by_name,
     cut_columns,
     is_frame,
-    mdl_cuts,
+    learn_cuts,
     of_dicts,
     of_frame,
     value_kind,
@@ -212,7 +211,7 @@ def _train_pairs(
     sizes = [1 if j in to_cut else len({row[name] for row in rows} - {None}) for j, name in enumerate(names)]
     (classes, codes), weights, X = encode_labels(labels), np.ones(len(labels), np.int64), table_of(rows, names)
     check_pairs(sizes, len(classes), names)
-    cuts = tuple(mdl_cuts(as_floats(X[:, j]), codes, weights) if j in to_cut else None for j in range(len(names)))
+    cuts = learn_cuts(X, to_cut, codes, weights)
     counts = count_value_pairs(cut_columns(X, cuts), codes, weights, len(classes), cuts)
     return PairsForm(Pairs(ClassCounts.of((classes, codes), weights, counts), options["m"]), names)
 

@@ -13,7 +13,7 @@ values.  Cuts are learned from labels: do it inside the fold, as an estimator's 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -290,6 +290,13 @@ def _as_float(value: Any) -> float:
         return float(value)
     except (TypeError, ValueError) as error:
         raise DataError(f"a column that is cut should have numbers, not {value!r}: see discretise") from error
+
+
+def learn_cuts(
+    X: Any, columns: Collection[int], codes: Integers, weights: npt.NDArray[Any]
+) -> tuple[Floats | None, ...]:
+    """Where to cut some columns of a table; None for the others."""
+    return tuple(mdl_cuts(as_floats(X[:, j]), codes, weights) if j in columns else None for j in range(X.shape[1]))
 
 
 def cut_columns(X: Any, cuts: tuple[Floats | None, ...]) -> npt.NDArray[Any]:

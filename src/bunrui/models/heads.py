@@ -51,8 +51,8 @@ Weight Vectors: diagonal covariance, squared hinge.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -83,7 +83,7 @@ _CELL_BYTES = 4
 _SMALL_COUNT = 1 << 16
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class HeadOptions:
     """The parameters that `NBSVM` and `NBAROW` share, with their defaults."""
 
@@ -96,13 +96,8 @@ class HeadOptions:
     idf_power: float = 0.5
     norm: str | None = "l2"
 
-    @classmethod
-    def of(cls, estimator: Any) -> Self:
-        """The parameters of an estimator."""
-        return cls(**{field.name: getattr(estimator, field.name) for field in fields(cls)})
 
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class SvmOptions(HeadOptions):
     """The parameters of `NBSVM`."""
 
@@ -113,7 +108,7 @@ class SvmOptions(HeadOptions):
     tol: float = 1e-4
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class ArowOptions(HeadOptions):
     """The parameters of `NBAROW`."""
 
@@ -542,9 +537,9 @@ class Arow(LinearHead):
 
     def check_options(self, options: ArowOptions) -> None:
         """Refuse to go on with other options than before; `r` may change."""
-        for name, value in asdict(replace(self.options, r=options.r)).items():
-            if getattr(options, name) != value:
-                raise OptionError(f"{name}={value!r} holds for the rows so far: call fit again after changing it")
+        for name, value in vars(self.options).items():
+            if name != "r" and getattr(options, name) != value:
+                raise OptionError(f"{name}={value!r} decided what was learned: call fit again after changing it")
         self.options = options
 
     def learn(self, batch: Batch, classes: Labels, order: Integers, weights: Floats) -> None:

@@ -195,27 +195,27 @@ def audit(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Audit:
     >>> [word.feature for word in found.words(found.suspects[0])]
     ['pills']
     """
-    found = score_left_out(clf, texts, labels)
-    rows, names = np.arange(len(found.scores)), np.array(found.classes, object)
-    given = [tuple(names[row].tolist()) for row in found.own]
-    top = found.scores.argmax(axis=1)
-    shares = np.ones_like(found.scores)
+    documents, scores = score_left_out(clf, texts, labels)
+    rows, names = np.arange(len(scores)), np.array(documents.classes, object)
+    given = [tuple(names[row].tolist()) for row in documents.own]
+    top = scores.argmax(axis=1)
+    shares = np.ones_like(scores)
     if len(names) > 1:
-        lengths = lengths_of(found.texts)
-        shares = fit_calibration(found.scores, lengths, found.own).apply(found.scores, lengths)
-    own = np.where(found.own, shares, 0).sum(axis=1)
-    behind = found.scores.max(axis=1) - np.where(found.own, found.scores, -np.inf).max(axis=1)
+        lengths = lengths_of(documents.texts)
+        shares = fit_calibration(scores, lengths, documents.own).apply(scores, lengths)
+    own = np.where(documents.own, shares, 0).sum(axis=1)
+    behind = scores.max(axis=1) - np.where(documents.own, scores, -np.inf).max(axis=1)
     # Where these are the same, the scores decide.
     order = np.lexsort((-behind, own - NEAR * shares[rows, top]))
-    is_alone, is_right = np.isinf(behind), found.own[rows, top]
-    doubts = _doubts(found.texts, given, clf)
-    places = {name: k for k, name in enumerate(found.classes)}
+    is_alone, is_right = np.isinf(behind), documents.own[rows, top]
+    doubts = _doubts(documents.texts, given, clf)
+    places = {name: k for k, name in enumerate(documents.classes)}
 
     def suspect(row: int) -> Suspect:
-        about, scores = doubts.get(row, []), found.scores[row].copy()
-        scores[[places[doubt.label] for doubt in about if doubt.is_given]] = -np.inf
+        about, left = doubts.get(row, []), scores[row].copy()
+        left[[places[doubt.label] for doubt in about if doubt.is_given]] = -np.inf
         lacks = [places[doubt.label] for doubt in about if not doubt.is_given]
-        place = lacks[0] if lacks else int(scores.argmax())
+        place = lacks[0] if lacks else int(left.argmax())
         return Suspect(row, given[row], names[place], float(own[row]), float(shares[row, place]), tuple(about))
 
     order = np.concatenate([order[~is_alone[order]], order[is_alone[order]]])
@@ -224,7 +224,7 @@ def audit(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Audit:
         order = np.concatenate([in_doubt, order[~np.isin(order, in_doubt)]])
     suspects = (suspect(row) for row in order.tolist() if row in doubts or not (is_alone[row] or is_right[row]))
     alone = tuple(np.flatnonzero(is_alone).tolist())
-    return Audit(order, tuple(suspects), _conflicts(found.texts, given, clf), alone, found.texts, given, clf)
+    return Audit(order, tuple(suspects), _conflicts(documents.texts, given, clf), alone, documents.texts, given, clf)
 
 
 def _doubts(texts: Any, given: list[tuple[Label, ...]], clf: AnyClassifier) -> dict[int, list[Doubt]]:

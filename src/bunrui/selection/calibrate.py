@@ -46,10 +46,10 @@ def calibration_for(clf: AnyClassifier, texts: Any = None, labels: Any = None) -
     """The calibration of a classifier, which does not change; see `calibrate`."""
     check_reads_no_pool(clf)
     tx = getattr(clf, "last_change", 0)
-    found = score_left_out(clf, texts, labels)
-    if len(found.classes) < 2:
+    documents, scores = score_left_out(clf, texts, labels)
+    if len(documents.classes) < 2:
         raise DataError("all documents have the same label: there is nothing to calibrate", cause="one-label")
-    fitted = fit_calibration(found.scores, lengths_of(found.texts), found.own)
+    fitted = fit_calibration(scores, lengths_of(documents.texts), documents.own)
     return dataclasses.replace(
         fitted, model=clf.effective_options["model"], options=digest_of(clf.effective_settings), tx=tx
     )

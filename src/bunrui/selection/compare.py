@@ -27,7 +27,7 @@ _SIGNIFICANT = 0.05
 
 
 def significant(n_rows: int) -> float:
-    """The p below which one of so many rows has lost to the best.
+    """The p below which one of `n_rows` rows has lost to the best.
 
     The same documents chose the best row, so any pair of rows may be the tested one: all pairs share the 5 %
     (Bonferroni).  Without this, the best of 33 equal rows beats another 19 times of 20.
@@ -146,7 +146,7 @@ class Comparison:
 
 
 _ON_TEXT = tuple(name for name, kind in TRAINED.items() if kind.on_text)
-_WARM_BYTES = 300_000  # with so many, kernels run compiled
+_WARM_BYTES = 300_000  # enough for the kernels to run compiled
 
 
 class Progress(NamedTuple):

@@ -41,7 +41,7 @@ _MOST_PARTS = 10**9  # the denominator of a share: .07 is 7 / 100, and not the f
 # Rows to be gathered beyond those that are wanted, before the worst are dropped.
 _SLACK = 1 << 12
 
-# The file is written anew when it has so many times the rows that are wanted.
+# The file is written anew when it has this many times the rows that are wanted.
 _STALE = 4
 
 
@@ -86,16 +86,16 @@ def select(
     threshold : float
         Select documents with a larger ratio.
     top : int or float
-        Select so many documents with the largest ratios, or this share of raw, above 0 and at most 1.0; among equals
-        the first.
+        Select this number of documents with the largest ratios, or this share of raw, above 0 and at most 1.0; of
+        equal ones the first.
     sample : int
-        Draw so many documents without replacement, with probabilities in proportion to exp(ratio).
+        Draw this number of documents without replacement, with probabilities in proportion to exp(ratio).
     seed : int
         The same seed draws the same sample.
     analyzer, hash_bits
         Options of `Ratio`.
     fit_on : int, optional
-        Estimate P(f | raw) from so many documents, as many from the beginning of each file; by default from all.
+        Estimate P(f | raw) from this number of documents, from the beginning of each file; by default from all.
     folder : str, optional
         The folder for rows until the best are known; by default the system's temporary folder.
     bar : function, optional
@@ -273,7 +273,7 @@ class Selection:
 
 
 def _rows(batch: pa.RecordBatch) -> pa.Array:
-    """The rows of documents as they stood; of a format without columns, what is known of the documents."""
+    """The rows of documents as they stood; for formats without columns: text, id, source and line."""
     if "row" in batch.schema.names:
         return batch["row"]
     columns = {name: batch[name] for name in ("text", "id", "source", "line")}
@@ -294,7 +294,7 @@ class Gumbel:
     """
 
     def __init__(self, seed: int) -> None:
-        # The bits of this generator are the same in all versions of NumPy; what is made of them elsewhere may change.
+        # The bits of this generator are the same in all versions of NumPy; its distributions may change.
         self._bits = np.random.PCG64(seed)
 
     def draw(self, n: int) -> Floats:
@@ -330,7 +330,7 @@ class Best:
         self._file = _Spilled(folder)
 
     def wanted(self, keys: Floats) -> npt.NDArray[np.bool_]:
-        """Which rows may be among the best, given what came before."""
+        """Which rows may be among the best, after all rows before them."""
         return np.asarray(keys > self._floor)
 
     def add(self, keys: Floats, rows: pa.Table) -> None:

@@ -23,7 +23,7 @@ from bunrui.analysis.spec import DICTIONARIES
 from bunrui.calibration import lengths_of
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.errors import DataError, check_whole
-from bunrui.evaluation.crossvalidation import folds_of
+from bunrui.evaluation.crossvalidation import N_FOLDS, folds_of
 from bunrui.evaluation.labelled import Labelled
 from bunrui.evaluation.loo import Corpus
 from bunrui.models.kinds import MOST_FEATURES
@@ -31,10 +31,9 @@ from bunrui.models.view import select
 from bunrui.selection.settings import Settings
 from bunrui.sparse import Floats, Integers
 
-_N_FOLDS = 5
-_WARM = 33  # documents: from so many on, a table of all weights is made
+_WARM = 33  # the fewest documents for which a table of all weights is made
 _SAMPLE_BYTES = 4_000_000  # that the speed of prediction is taken from
-_FEWEST_BYTES = 100_000  # of which a speed can be told
+_FEWEST_BYTES = 100_000  # the fewest that tell a speed
 
 
 class OutOfTimeError(Exception):
@@ -69,7 +68,7 @@ class Documents(Labelled):
         return int(self.sizes[rows].sum())
 
     def first(self, n_bytes: int) -> int:
-        """How many documents from the first on have so many bytes."""
+        """The number of documents, from the first on, that have `n_bytes` bytes together."""
         return int(np.searchsorted(np.cumsum(self.sizes), n_bytes))
 
     def read_by(self, spec: AnalyzerSpec) -> tuple[Labelled, float]:
@@ -178,8 +177,8 @@ class _Counted:
             counts.add(self._deltas[part])
 
 
-class LeaveOneOut:
-    """Each document by all the others; for settings that are exact.
+class _Basis:
+    """Documents, and how they are predicted.
 
     Attributes
     ----------
@@ -191,14 +190,29 @@ class LeaveOneOut:
         Whether the time is up.
     """
 
-    how = "each by all the others"
+    def __init__(self, documents: Documents, rows: Integers, how: str, trains: Sequence[Integers] = ()) -> None:
+        self.documents, self.rows, self.how = documents, rows, how
+        self.is_over: Callable[[], bool] = lambda: False
+        self._trains = trains
+        self._counted: _Counted | None = None
+
+    def release(self) -> None:
+        """Let go of all counts, to make room."""
+        self._counted = None
+
+    def _of(self, spec: AnalyzerSpec) -> _Counted:
+        if self._counted is None or self._counted.spec != spec:
+            self._counted = None  # there is room for one
+            self._counted = _Counted(self.documents, spec, self._trains)
+        return self._counted
+
+
+class LeaveOneOut(_Basis):
+    """Each document by all the others; for settings that are exact."""
 
     def __init__(self, documents: Documents) -> None:
-        self.documents = documents
-        self.rows = np.arange(len(documents))
-        self.is_over: Callable[[], bool] = lambda: False
+        super().__init__(documents, np.arange(len(documents)), "each by all the others")
         self._corpus: tuple[AnalyzerSpec, Corpus] | None = None
-        self._counted: _Counted | None = None
 
     def scores(self, settings: Settings) -> Floats:
         """Scores of the documents in `rows`, (n, n_classes); -inf for a class that could not be predicted."""
@@ -209,8 +223,8 @@ class LeaveOneOut:
         return self._corpus_of(spec).counts.n_features
 
     def release(self) -> None:
-        """Let go of all counts, to make room."""
-        self._corpus = self._counted = None
+        super().release()
+        self._corpus = None
 
     def _corpus_of(self, spec: AnalyzerSpec) -> Corpus:
         if self._corpus is None or self._corpus[0] != spec:
@@ -221,9 +235,7 @@ class LeaveOneOut:
 
     def cost(self, settings: Settings) -> Cost:
         """The cost of these settings, right after their `scores`."""
-        if self._counted is None or self._counted.spec != settings.analyzer:
-            self._counted = _Counted(self.documents, settings.analyzer)
-        counted = self._counted
+        counted = self._of(settings.analyzer)
         classifier = counted.classifier.with_model(**settings.options())
         n_docs = max(self.documents.first(_SAMPLE_BYTES), 1)
         _, weighing, scoring = _time_scores(classifier, counted.documents.texts[:n_docs])
@@ -232,8 +244,8 @@ class LeaveOneOut:
         return Cost(total, counted.reading + counted.seconds + weighing, sample, scoring, size_of(classifier))
 
 
-class Folds:
-    """Each part by others; attributes are those of `LeaveOneOut`.
+class Folds(_Basis):
+    """Each part by others.
 
     When the time is up, `scores` raises OutOfTimeError.
 
@@ -244,12 +256,8 @@ class Folds:
     """
 
     def __init__(self, documents: Documents, parts: Sequence[tuple[Integers, Integers]], how: str) -> None:
-        self.documents = documents
-        self.how = how
-        self.rows = np.concatenate([test for _, test in parts])
-        self.is_over: Callable[[], bool] = lambda: False
+        super().__init__(documents, np.concatenate([test for _, test in parts]), how, [train for train, _ in parts])
         self._parts = parts
-        self._counted: _Counted | None = None
         self._cost = Cost(0, 0.0, 0, 0.0, Size(0, None))
 
     def scores(self, settings: Settings) -> Floats:
@@ -291,19 +299,9 @@ class Folds:
         """The cost of these settings, right after their `scores`."""
         return self._cost
 
-    def release(self) -> None:
-        """Let go of all counts, to make room."""
-        self._counted = None
-
     def _set_cost(self, learned: int, learning: float, scoring: float, reading: float, size: Size) -> None:
         predicted, by_byte = self.documents.n_bytes(self.rows), reading / max(self.documents.n_bytes(), 1)
         self._cost = Cost(learned, learning + by_byte * learned, predicted, scoring + by_byte * predicted, size)
-
-    def _of(self, spec: AnalyzerSpec) -> _Counted:
-        if self._counted is None or self._counted.spec != spec:
-            self._counted = None  # there is room for one
-            self._counted = _Counted(self.documents, spec, [train for train, _ in self._parts])
-        return self._counted
 
     def _empty(self) -> Floats:
         return np.empty((len(self.rows), len(self.documents.classes)))
@@ -321,7 +319,7 @@ class Folds:
 def by_folds(documents: Documents, given: int | Sequence[tuple[Integers, Integers]] | None = None) -> Folds:
     """Parts with the same shares of the labels, 5 if there are as many documents, or parts that are given."""
     if given is None:
-        given = min(_N_FOLDS, len(documents))
+        given = min(N_FOLDS, len(documents))
     elif not isinstance(given, Sequence):
         check_whole("folds", given, 2)
     parts = folds_of(documents, given)

@@ -10,7 +10,7 @@
                 with a hundred
 
 An answer is learned at once.  The classifier keeps everything: a queue over the same documents goes on where the last
-one stopped.  Before each question and each answer, it takes in what others have learned meanwhile.
+one stopped.  Before each question and each answer, it takes in the answers that others have given meanwhile.
 docs/decisions/035 has the orders that were tried.
 """
 
@@ -39,7 +39,7 @@ from bunrui.memory import Memory, document_digests
 from bunrui.sparse import Booleans
 
 SHARE = 5
-"""One of so many questions is asked at random: an honest estimate needs tens of them."""
+"""One of five questions is asked at random: an honest estimate needs tens of them."""
 
 CANDIDATES = 5
 """Documents that are drawn for each of the other questions."""
@@ -54,7 +54,7 @@ _SEED = random.SystemRandom().getrandbits(64)
 # A score grows with the length of its text, and so does the distance of two scores.
 _SLOPE = 0.5
 
-# A document without an answer among those at random outweighs so many that have one: one of five may be skipped.
+# Among documents at random, one without an answer outweighs four that have one: one of five may be skipped.
 _GAP = 4
 
 _Z = NormalDist().inv_cdf(0.975)
@@ -62,8 +62,8 @@ _Z = NormalDist().inv_cdf(0.975)
 # The curve has a point for each of these parts of the answers, down to FEWEST answers.
 _STEP, _MOST_POINTS, _FEWEST = 1.4, 12, 10
 
-# A forecast needs so many documents at random, and points.  It goes at most so many times as far as there are answers,
-# its upper end twice as far: no curve of so few points tells where it becomes flat.  Where the upper end is farther, it
+# A forecast needs 20 documents at random and 3 points.  It goes at most four times as far as there are answers, its
+# upper end twice as far: no curve of so few points tells where it becomes flat.  Where the upper end is farther, it
 # is open: to forecast only where it is near chose the lucky curves, and half of these forecasts failed.
 _SAMPLE, _POINTS, _FAR, _RESAMPLES = 20, 3, 4, 200
 
@@ -82,7 +82,7 @@ class Question:
     is_random : bool
         Whether it is asked for the sake of the estimate.
     guess : label or None
-        What the classifier thinks; None before it knows two labels.
+        The answer of the classifier; None before it knows two labels.
     probability : float
         Of the guess.
     """
@@ -129,7 +129,7 @@ class Estimate(NamedTuple):
 
 
 class Point(NamedTuple):
-    """The accuracy after so many answers."""
+    """The accuracy after a number of answers."""
 
     answers: int
     estimate: Estimate
@@ -154,7 +154,7 @@ class Curve(NamedTuple):
     answers : list of int
         Growing; the last is the present number.
     is_right : (n_points, n_sample) bool
-        Whether the classifier of so many answers predicts each document of the sample.
+        Whether the classifier predicts each document of the sample after that number of answers.
     """
 
     answers: list[int]
@@ -162,7 +162,7 @@ class Curve(NamedTuple):
 
     @property
     def points(self) -> list[Point]:
-        """The accuracy after so many answers, each by the same sample."""
+        """The accuracy at each of these numbers of answers, all by the same sample."""
         n = self.is_right.shape[1]
         return [Point(k, Estimate(int(row.sum()), n)) for k, row in zip(self.answers, self.is_right, strict=True)]
 
@@ -283,7 +283,7 @@ class Queue:
         return question
 
     def ask(self) -> Question | None:
-        """The next question, by what is in memory: it does not wait for the file.  None where nothing is left."""
+        """The next question, by the classifier in memory: it does not wait for the file.  None if nothing is left."""
         with self._lock:
             asker = self._find_asker()
             is_random = self._n_asked % SHARE == 0
@@ -500,7 +500,7 @@ class Queue:
         return self._stored is None or self._is_changing or self._stored.state == self._seen
 
     def catch_up(self) -> None:
-        """Take in what was learned and unlearned elsewhere; nothing to do for a classifier in memory."""
+        """Take in the answers that were learned and unlearned elsewhere; a classifier in memory has none."""
         stored = self._stored
         if stored is None:
             return

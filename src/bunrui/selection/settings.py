@@ -98,7 +98,7 @@ class Settings:
         return found | ({"analyzer": analyzer_fields(self.analyzer)} if "analyzer" in found else {})
 
     def simplicity(self, n_features: int) -> tuple[Any, ...]:
-        """Simpler settings sort first: the module `tune` says what is simpler."""
+        """Simpler settings sort first; the module `tune` defines the order."""
         return self.is_trained, len(self.changed()), n_features, -self.strength
 
     def describe(self) -> str:
@@ -125,7 +125,7 @@ def analyzer_fields(spec: AnalyzerSpec) -> dict[str, Any]:
 
 
 def analyzer_name(spec: AnalyzerSpec) -> str:
-    """A spec in a word or two: `universal` is the default one, its variants name what differs.
+    """A spec in a word or two: `universal` is the default one, its variants name the difference.
 
     >>> [analyzer_name(AnalyzerSpec(**fields)) for fields in ({}, {"words": 3}, {"kana_han": (1, 4)})]
     ['universal', 'universal words 1–3', 'universal han 1–4']

@@ -102,7 +102,7 @@ class Tuning:
     Attributes
     ----------
     settings : Settings
-        What was chosen.
+        The choice.
     trials : tuple of Trial
         In their order.  Some settings are there twice: those that cannot leave out one document at a time were held by
         folds against the best of the others.
@@ -139,7 +139,7 @@ class Tuning:
 
     @property
     def value(self) -> float:
-        """The metric of what was chosen."""
+        """The metric of the choice."""
         return self.choice.chosen.value
 
     @property
@@ -207,6 +207,10 @@ class Tuning:
     def _name(self) -> str:
         return self.metric.replace("_", " ")
 
+    def value_of(self, trial: Trial) -> float:
+        """The metric of a trial, as it is usually written."""
+        return trial.value
+
 
 def tune(
     texts: Any,
@@ -219,15 +223,15 @@ def tune(
     analyzer: AnalyzerSpec | None = None,
     watch: Callable[[Search, Settings], None] | None = None,
 ) -> Tuning:
-    """Search analyzer, model, smoothing and the rest for what predicts the documents best, each without itself.
+    """Search the analyzer, model, smoothing and other settings that predict the documents best, each without itself.
 
     Parameters
     ----------
     texts, labels
         As for `TextClassifier.learn`.
     folds : int or list of (train, test), optional
-        Measure everything by folds; by default each document is left out in turn, and only what cannot do that is
-        measured by 5 folds.
+        Measure everything by folds; by default each document is left out in turn, and only settings that cannot do
+        that are measured by 5 folds.
     metric : {"accuracy", "macro_f1", "log_loss"}
     budget : float, optional
         Seconds after which the best so far is taken; the automatic choice is measured in any case.
@@ -549,6 +553,7 @@ def first_of(ranked: list[Settings], n: int, key: Callable[[Settings], Any]) -> 
     return list(best.values())[:n]
 
 
+@dataclass(eq=False, repr=False)
 class Search:
     """Tries settings, each once, until the time is up.
 
@@ -562,20 +567,15 @@ class Search:
         Called with the search and the next settings before every trial.
     """
 
-    def __init__(
-        self,
-        basis: LeaveOneOut | Folds,
-        metric: Metric,
-        is_late: Callable[[], bool],
-        watch: Callable[[Search, Settings], None],
-    ) -> None:
-        self.basis = basis
-        self.metric = metric
-        self._own = basis.documents.own[basis.rows]
+    basis: LeaveOneOut | Folds
+    metric: Metric
+    is_late: Callable[[], bool]
+    watch: Callable[[Search, Settings], None]
+
+    def __post_init__(self) -> None:
+        self._own = self.basis.documents.own[self.basis.rows]
         self._tried: dict[Settings, Trial] = {}
-        self._is_late = is_late
-        self._watch = watch
-        basis.is_over = self.is_over
+        self.basis.is_over = self.is_over
 
     @property
     def trials(self) -> list[Trial]:
@@ -584,7 +584,7 @@ class Search:
 
     def is_over(self) -> bool:
         """Whether no more can be tried."""
-        return bool(self._tried) and self._is_late()
+        return bool(self._tried) and self.is_late()
 
     def run(self, settings: Settings) -> Trial:
         """Try settings, if they were not.
@@ -599,7 +599,7 @@ class Search:
             return self._tried[settings]
         if self.is_over():
             raise OutOfTimeError
-        self._watch(self, settings)
+        self.watch(self, settings)
         started = time.perf_counter()
         merit = measure_merit(self.metric, self._own, self.basis.scores(settings))
         n_features = self.basis.n_features(settings.analyzer)

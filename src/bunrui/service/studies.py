@@ -50,13 +50,13 @@ def find_mistakes(clf: AnyClassifier, documents: list[Document], report: bool, j
 
     job.total = len(documents)
     texts, true = _texts_and_labels(documents)
-    found = score_left_out(clf, texts, true)
+    read, scores = score_left_out(clf, texts, true)
     job.add(len(documents))
     evaluation = Evaluation(
         true=true,
-        predictions=[found.classes[k] for k in found.scores.argmax(axis=1).tolist()],
-        probabilities=clf.probabilities_of(found.scores, found.texts),
-        classes=found.classes,
+        predictions=[read.classes[k] for k in scores.argmax(axis=1).tolist()],
+        probabilities=clf.probabilities_of(scores, read.texts),
+        classes=read.classes,
     )
     members = mistake_members(evaluation, documents)
     if tells_sets(clf, true):
