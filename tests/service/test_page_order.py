@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.tab import EXPECTED, Page, Tab, upload
+from tests.support.tab import EXPECTED, Held, Page, Tab, upload
 
 TEXT = "The prime minister welcomed the team after the final."
 KEYS = """(keys) => {
@@ -16,23 +16,6 @@ KEYS = """(keys) => {
     }
 }"""
 REFRESH = "async () => (await import('/js/state.js')).refresh()"
-
-
-class Held:
-    """Requests to an address that get no answer before they are let go."""
-
-    def __init__(self, page: Page, pattern: str) -> None:
-        self._page, self._pattern, self._waiting, self._is_over = page, pattern, [], False
-        page.route(pattern, lambda route: route.continue_() if self._is_over else self._waiting.append(route))
-
-    def let_go(self) -> None:
-        """Have the requests answered, and wait until the page has the answers."""
-        self._is_over = True
-        for route in self._waiting:
-            with self._page.expect_response(self._pattern) as answer:
-                route.continue_()
-            answer.value.finished()
-        self._page.evaluate("new Promise((resolve) => setTimeout(resolve))")
 
 
 @pytest.fixture
