@@ -85,13 +85,16 @@ def test_a_search_is_made_while_another_one_is(tab: Tab, page: Page) -> None:
 
 
 def test_documents_are_listed_once_however_often_they_are_asked_for(tab: Tab, page: Page) -> None:
+    many = {"texts": [f"one more {k}" for k in range(25)], "labels": ["world"] * 25}
+    tab.server.client.post("/v1/learn", json=many).raise_for_status()
     tab.go("history")
-    first = tab.view.locator(".changes > li").last
+    first = tab.view.locator(".changes > li").first
     opening = first.get_by_role("button", name="Documents", exact=True)
     opening.evaluate("(button) => { button.click(); button.click(); }")
     EXPECTED(first.locator(".behind li")).to_have_count(20)
     page.evaluate("new Promise((resolve) => setTimeout(resolve))")
     EXPECTED(first.locator(".behind li")).to_have_count(20)
+    tab.server.client.post("/v1/undo").raise_for_status()
 
 
 def test_a_problem_stays_while_something_is_measured(tab: Tab) -> None:
