@@ -17,7 +17,7 @@ import pytest
 import bunrui
 from bunrui.data import read
 from tests.service.conftest import SOURCE, TOKEN, TOPICS, Server
-from tests.support.tab import EXPECTED, Browser, Page, Tab, last_change, n_documents, table, upload
+from tests.support.tab import EXPECTED, Browser, Held, Page, Tab, last_change, n_documents, table, upload
 from tests.support.waiting import PATIENCE, wait_until
 
 TEXT = "The prime minister welcomed the team after the final and promised parliament a vote on the stadium."
@@ -256,19 +256,15 @@ def test_a_correction_is_about_the_text_that_is_there(tab: Tab) -> None:
     before, edited = n_documents(tab.server), f"{TEXT} Or was it another one?"
     page = tab.open()
     tab.predict(TEXT)
-    asked, waiting = learns(tab), []
-    page.route("**/v1/explain", lambda route: waiting.append(route))
-    with page.expect_request("**/v1/explain"):
-        page.fill("#text", edited)
+    asked, held = learns(tab), Held(page, "**/v1/explain")
+    page.fill("#text", edited)
     chip = page.get_by_role("button", name="This is world")
     EXPECTED(chip).to_be_disabled()
     chip.evaluate("(button) => button.click()")
     EXPECTED(page.get_by_role("combobox", name="Another label")).to_be_disabled()
     EXPECTED(page.locator(".result")).to_have_attribute("aria-busy", "true")
     assert asked == [] and n_documents(tab.server) == before
-    for route in waiting:
-        route.continue_()
-    page.unroute("**/v1/explain")
+    held.let_go()
     chip.click()
     EXPECTED(page.locator(".change")).to_contain_text("Learned as world.")
     assert n_documents(tab.server) == before + 1

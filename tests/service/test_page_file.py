@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +13,7 @@ from bunrui.data import read
 from tests.service.conftest import Server
 from tests.service.test_page_files import STRINGS
 from tests.support.examples import quick
-from tests.support.tab import EXPECTED, Tab, upload
+from tests.support.tab import EXPECTED, Tab, n_documents, table, upload
 
 Browser = Any
 ROWS = [
@@ -23,19 +22,11 @@ ROWS = [
 ]
 
 
-def as_csv(rows: list[dict[str, Any]], encoding: str = "utf-8") -> bytes:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(rows[0]))
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue().encode(encoding)
-
-
 @pytest.fixture
 def file(tab: Tab) -> Iterator[Tab]:
     """The view, with a file that is predicted."""
     tab.open("file")
-    upload(tab, "new.csv", as_csv(ROWS))
+    upload(tab, "new.csv", table("csv", ROWS))
     tab.view.get_by_role("button", name="Predict all texts").click()
     EXPECTED(tab.view).to_contain_text("70 texts predicted.")
     yield tab
@@ -44,11 +35,6 @@ def file(tab: Tab) -> Iterator[Tab]:
 def shares(tab: Tab) -> list[float]:
     cells = tab.view.locator(".answers tbody tr > td:nth-child(4)").all_text_contents()
     return [float(cell.rstrip("%")) for cell in cells]
-
-
-def n_documents(server: Server) -> int:
-    found: int = server.client.get("/v1/info").json()["documents"]
-    return found
 
 
 def test_a_table_to_sort_and_to_search(file: Tab) -> None:
@@ -141,7 +127,7 @@ def test_how_a_file_is_read_can_be_changed(browser: Browser, news: Server) -> No
     tab = Tab(browser, news)
     tab.open("file")
     rows = [{"said": "今日は良い天気です。", "n": "1"}, {"said": "昨日は雨でした。", "n": "2"}]
-    upload(tab, "new.csv", as_csv(rows, "cp932"))
+    upload(tab, "new.csv", table("csv", rows).decode().encode("cp932"))
     EXPECTED(tab.view.locator("#file-encoding option:checked")).to_have_text("found out: cp932")
     EXPECTED(tab.view.locator(".rows tbody")).to_contain_text("今日は良い天気です。")
     assert tab.page.locator("#file-column-text").input_value() == "said"
@@ -212,7 +198,7 @@ def test_one_label_for_a_mailbox_and_numbers_that_are_labels(tab: Tab) -> None:
     tab.view.get_by_role("button", name="Undo").click()
     EXPECTED(tab.view.locator(".outcome")).to_contain_text("Documents taken back: 1.")
     assert n_documents(tab.server) == before
-    upload(tab, "new.csv", as_csv(ROWS))
+    upload(tab, "new.csv", table("csv", ROWS))
     EXPECTED(tab.view.locator("#column-label option")).to_have_text(["said", "stars"])
     assert tab.page.locator("#column-label").input_value() == "stars"
 
@@ -220,7 +206,7 @@ def test_one_label_for_a_mailbox_and_numbers_that_are_labels(tab: Tab) -> None:
 def test_without_the_token_files_are_predicted_and_not_corrected(browser: Browser, news: Server) -> None:
     tab = Tab(browser, news)
     tab.open("file", token=None)
-    upload(tab, "new.csv", as_csv(ROWS[:3]))
+    upload(tab, "new.csv", table("csv", ROWS[:3]))
     tab.view.get_by_role("button", name="Predict all texts").click()
     EXPECTED(tab.view.locator(".answers tbody tr")).to_have_count(3)
     tab.view.locator(".answers tbody tr").first.get_by_role("button").click()
@@ -232,7 +218,7 @@ def test_without_the_token_files_are_predicted_and_not_corrected(browser: Browse
 def test_it_fits_a_narrow_screen(browser: Browser, news: Server, scheme: str) -> None:
     tab = Tab(browser, news, viewport={"width": 390, "height": 800}, color_scheme=scheme)
     page = tab.open("file")
-    upload(tab, "new.csv", as_csv(ROWS[:3]))
+    upload(tab, "new.csv", table("csv", ROWS[:3]))
     tab.view.get_by_role("button", name="Predict all texts").click()
     tab.view.locator(".answers tbody tr").first.get_by_role("button").click()
     EXPECTED(tab.view.locator(".detail")).to_be_visible()

@@ -10,15 +10,10 @@ import pytest
 
 import bunrui
 from tests.service.conftest import TOPICS, Server, running
-from tests.support.tab import EXPECTED, Browser, Page, Tab
+from tests.support.tab import EXPECTED, Browser, Page, Tab, upload
 
 TEST = b"body,kind,day\nthe minister spoke in parliament,politics,1\nthe team won the final,sports,2\nnoon,lunch,2\n"
 N_LABELS = 5000
-
-
-def choose_file(tab: Tab, name: str, body: bytes) -> None:
-    file = {"name": name, "mimeType": "application/octet-stream", "buffer": body}
-    tab.view.locator("input[type=file]").set_input_files(file)
 
 
 def info(server: Server) -> dict[str, Any]:
@@ -38,7 +33,7 @@ def test_a_test_file(tab: Tab) -> None:
     before = info(tab.server)
     page = tab.open("evaluate")
     tab.view.get_by_text("Test with a file").click()
-    choose_file(tab, "test.csv", TEST)
+    upload(tab, "test.csv", TEST)
     EXPECTED(page.locator("#test-column-text")).to_have_value("body")
     page.locator("#test-column-label").select_option("kind")
     page.get_by_role("button", name="Test on 3 documents").click()

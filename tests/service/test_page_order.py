@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.tab import EXPECTED, Page, Tab, upload
+from tests.support.tab import EXPECTED, Held, Page, Tab, upload
 
 TEXT = "The prime minister welcomed the team after the final."
 KEYS = """(keys) => {
@@ -16,23 +16,6 @@ KEYS = """(keys) => {
     }
 }"""
 REFRESH = "async () => (await import('/js/state.js')).refresh()"
-
-
-class Held:
-    """Requests to an address that get no answer before they are let go."""
-
-    def __init__(self, page: Page, pattern: str) -> None:
-        self._page, self._pattern, self._waiting, self._is_over = page, pattern, [], False
-        page.route(pattern, lambda route: route.continue_() if self._is_over else self._waiting.append(route))
-
-    def let_go(self) -> None:
-        """Have the requests answered, and wait until the page has the answers."""
-        self._is_over = True
-        for route in self._waiting:
-            with self._page.expect_response(self._pattern) as answer:
-                route.continue_()
-            answer.value.finished()
-        self._page.evaluate("new Promise((resolve) => setTimeout(resolve))")
 
 
 @pytest.fixture
@@ -102,13 +85,16 @@ def test_a_search_is_made_while_another_one_is(tab: Tab, page: Page) -> None:
 
 
 def test_documents_are_listed_once_however_often_they_are_asked_for(tab: Tab, page: Page) -> None:
+    many = {"texts": [f"one more {k}" for k in range(25)], "labels": ["world"] * 25}
+    tab.server.client.post("/v1/learn", json=many).raise_for_status()
     tab.go("history")
-    first = tab.view.locator(".changes > li").last
+    first = tab.view.locator(".changes > li").first
     opening = first.get_by_role("button", name="Documents", exact=True)
     opening.evaluate("(button) => { button.click(); button.click(); }")
     EXPECTED(first.locator(".behind li")).to_have_count(20)
     page.evaluate("new Promise((resolve) => setTimeout(resolve))")
     EXPECTED(first.locator(".behind li")).to_have_count(20)
+    tab.server.client.post("/v1/undo").raise_for_status()
 
 
 def test_a_problem_stays_while_something_is_measured(tab: Tab) -> None:

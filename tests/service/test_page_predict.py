@@ -13,7 +13,7 @@ import pytest
 
 import bunrui
 from tests.service.conftest import SOURCE, TOKEN, Server, running
-from tests.support.tab import EXPECTED, Browser, Tab
+from tests.support.tab import EXPECTED, Browser, Held, Tab
 from tests.support.waiting import PATIENCE
 
 TEXT = "The prime minister welcomed the team after the final and promised parliament a vote on the stadium."
@@ -128,12 +128,10 @@ def test_nobody_corrects_a_text_before_its_answer_is_shown(browser: Browser, new
     page.locator(".examples .chip").first.click()
     fixing = page.locator("fieldset.fixing .chip").first
     EXPECTED(fixing).to_be_enabled()
-    held: list[Any] = []
-    page.route("**/v1/explain", lambda route: held.append(route))
+    held = Held(page, "**/v1/explain")
     page.locator(".examples .chip").nth(1).click()
     EXPECTED(fixing).to_be_disabled()
-    for route in held:
-        route.continue_()
+    held.let_go()
     EXPECTED(fixing).to_be_enabled()
     tab.close()
 

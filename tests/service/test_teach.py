@@ -157,8 +157,8 @@ def test_questions_of_clients_that_left_go_to_others(empty: Server) -> None:
     begin(empty, mails(105))
     for k in range(105):
         assert ask(empty, f"client {k}")
-    while questions := ask(empty, "the last", 10):
-        for question in questions:
+    for _ in range(12):  # one more than there are pages of questions
+        for question in ask(empty, "the last", 10):
             reply(empty, question, None)
     assert empty.client.get("/v1/teach").json()["skipped"] == 105, "the service forgets clients, and no document"
 

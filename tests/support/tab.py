@@ -75,6 +75,23 @@ class Tab:
         assert self.faults == []
 
 
+class Held:
+    """Requests to an address that get no answer before they are let go."""
+
+    def __init__(self, page: Page, pattern: str) -> None:
+        self._page, self._pattern, self._waiting, self._is_over = page, pattern, [], False
+        page.route(pattern, lambda route: route.continue_() if self._is_over else self._waiting.append(route))
+
+    def let_go(self) -> None:
+        """Have the requests answered, and wait until the page has the answers."""
+        self._is_over = True
+        for route in self._waiting:
+            with self._page.expect_response(self._pattern) as answer:
+                route.continue_()
+            answer.value.finished()
+        self._page.evaluate("new Promise((resolve) => setTimeout(resolve))")
+
+
 def n_documents(server: Server) -> int:
     return int(server.client.get("/v1/info").json()["documents"])
 

@@ -313,8 +313,7 @@ class BodyReader:
 
 
 def _too_large(most: int) -> Problem:
-    fields = {"cause": "bytes", "most": most}
-    return Problem("too-large", f"a body has at most {most:,} bytes: send several", fields=fields)
+    return Problem("too-large", f"a body has at most {most:,} bytes: send several", cause="bytes", most=most)
 
 
 def _pool(n_bytes: int) -> str:

@@ -90,7 +90,7 @@ class Problem(Exception):  # noqa: N818
         To be sent with it.
     errors : list of dict
         What is wrong with which part of the body.
-    fields : dict
+    **fields
         For programs: the cause and what is known of it, such as the `line` of a file, and options to try (`suggests`).
     """
 
@@ -101,10 +101,10 @@ class Problem(Exception):  # noqa: N818
         *,
         headers: dict[str, str] | None = None,
         errors: list[dict[str, str]] | None = None,
-        fields: dict[str, Any] | None = None,
+        **fields: Any,
     ) -> None:
         super().__init__(detail)
-        self.fields = fields or {}
+        self.fields = fields
         self.kind = kind
         self.status, self.title = KINDS[kind]
         self.detail = detail

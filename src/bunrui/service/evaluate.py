@@ -72,7 +72,7 @@ def add_evaluate(app: FastAPI, service: Service) -> None:
 
         async def start(request: Request) -> Response:
             given = () if body is None else vars(await service.body(body, request)).values()
-            _check_keeps(served.classifier)
+            _check_keeps(served.classifier.keep)
             path = served.classifier.path
             job = Job(kind, None, is_private=token, is_owners=call_of(request).is_owner)
             return service.start_job(job, lambda job: study_apart(job, path, study, kind, *given))
@@ -117,7 +117,7 @@ def add_evaluate(app: FastAPI, service: Service) -> None:
     @app.post("/v1/calibrate", **describe_study("Calibrate the probabilities", "calibrate", token=True))
     async def calibrate(request: Request) -> Response:
         """As `bunrui calibrate` does."""
-        _check_keeps(served.classifier)
+        _check_keeps(served.classifier.keep)
         check_reads_no_pool(served.classifier)
         path, change = served.classifier.path, service.sign(request, served.calibrate)
 
@@ -151,7 +151,9 @@ def measure_batches(
             "too-large",
             f"{job.total:,} documents and {len(known):,} labels are too many to be measured here: send a part of them, "
             "or use 'bunrui evaluate'",
-            fields={"cause": "measured", "documents": job.total, "labels": len(known)},
+            cause="measured",
+            documents=job.total,
+            labels=len(known),
         )
     documents: list[Document] = []
     shares, odds = [], []
@@ -185,22 +187,13 @@ def _rows(batch: pa.RecordBatch, texts: Any) -> Iterable[tuple[Any, Any]]:
     return zip(batch["label"].to_pylist(), listed, strict=True)
 
 
-def _check_keeps(classifier: StoredClassifier) -> None:
-    if classifier.keep != "text":
-        raise Problem(
-            "conflict",
-            f"the file keeps {classifier.keep} of its documents: learn into one that keeps texts",
-            fields={"cause": "keeps-none"},
-        )
+def _check_keeps(keep: str, hint: str = "learn into one that keeps texts") -> None:
+    if keep != "text":
+        raise Problem("conflict", f"the file keeps {keep} of its documents: {hint}", cause="keeps-none")
 
 
 def _check_leaves_out(keep: str, model: str) -> None:
-    if keep != "text":
-        raise Problem(
-            "conflict",
-            f"the file keeps {keep} of its documents: send texts and labels to be predicted",
-            fields={"cause": "keeps-none"},
-        )
+    hint = "send texts and labels to be predicted"
+    _check_keeps(keep, hint)
     if kind_of(model).needs_documents:
-        said = f"{model} would be trained for each document: send texts and labels to be predicted"
-        raise Problem("conflict", said, fields={"cause": "trained-model"})
+        raise Problem("conflict", f"{model} would be trained for each document: {hint}", cause="trained-model")

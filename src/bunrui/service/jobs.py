@@ -179,7 +179,7 @@ class Jobs:
         """The job with an id, which somebody asks for."""
         if id not in self._jobs:
             said = "there is no such job, or it was long ago: start another"
-            raise Problem("not-found", said, fields={"cause": "job-gone"})
+            raise Problem("not-found", said, cause="job-gone")
         self._jobs[id].asked = time.monotonic()
         return self._jobs[id]
 

@@ -146,9 +146,7 @@ class Answers:
                 self.folder.grow(message.nbytes)
                 files.make_room(self.folder)
         if not job.done:
-            raise Problem(
-                "invalid", "there are no documents in the file: give one with rows", fields={"cause": "no-rows"}
-            )
+            raise Problem("invalid", "there are no documents in the file: give one with rows", cause="no-rows")
         self.labels = list(numbers)
         self.best, self.shares, self._ends = np.concatenate(best), np.concatenate(shares), np.array(ends)
         self._limit_keys()
@@ -534,7 +532,7 @@ def _tame(column: Any) -> Any:
 
 def _no_answers() -> Problem:
     said = "there are no such predictions, or newer ones: predict the file again"
-    return Problem("not-found", said, fields={"cause": "old-predictions"})
+    return Problem("not-found", said, cause="old-predictions")
 
 
 def add_predictions(app: FastAPI, service: Service) -> None:

@@ -113,7 +113,7 @@ def _messages(pipe: IO[bytes]) -> Iterator[Any]:
 def _problem(kind: str, detail: str, fields: dict[str, Any], error: str, through: list[str]) -> Problem:
     if kind == "internal":
         event("error apart", logging.ERROR, cause=error, through=through)
-    return Problem(kind, detail, fields=fields)
+    return Problem(kind, detail, **fields)
 
 
 # --- studies

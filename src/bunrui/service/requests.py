@@ -256,14 +256,11 @@ def _check_limits(found: BaseModel, limits: Limits) -> None:
         if not len(values) and name not in _MAY_BE_EMPTY:
             raise Problem("invalid", f"{name} is empty: give at least one")
         if len(values) > limits.documents:
-            raise _too_many("documents", f"a request has at most {limits.documents:,} documents: send several", limits)
+            said = f"a request has at most {limits.documents:,} documents: send several"
+            raise Problem("too-large", said, cause="documents", most=limits.documents)
         if name == "texts" and _longest(values) > limits.characters:
             said = f"a document has at most {limits.characters:,} characters: cut it into several"
-            raise _too_many("characters", said, limits)
-
-
-def _too_many(what: str, detail: str, limits: Limits) -> Problem:
-    return Problem("too-large", detail, fields={"cause": what, "most": getattr(limits, what)})
+            raise Problem("too-large", said, cause="characters", most=limits.characters)
 
 
 def _longest(texts: Any) -> int:

@@ -225,19 +225,15 @@ class Odds(Share):
     log_odds: float
 
 
-class Sets(TypedDict):
+class Sets(TypedDict, total=False):
     """In the order of the texts."""
 
-    sets: NotRequired[
-        Annotated[
-            list[list[Label]] | None, Field(description="With several: the labels of each text, the surest first.")
-        ]
+    sets: Annotated[
+        list[list[Label]] | None, Field(description="With several: the labels of each text, the surest first.")
     ]
-    top: NotRequired[
-        Annotated[
-            list[list[Share]] | list[list[Odds]] | None,
-            Field(description="Where it was asked for: the best labels; with several, each held against the rest."),
-        ]
+    top: Annotated[
+        list[list[Share]] | list[list[Odds]] | None,
+        Field(description="Where it was asked for: the best labels; with several, each held against the rest."),
     ]
 
 
@@ -272,8 +268,8 @@ class Explained(TypedDict):
     text: Annotated[str | None, Field(description="What is explained: the text, or the beginning of a long one.")]
     left_out: Annotated[int, Field(description="Characters after that, which are scored but not explained.")]
     rest: Annotated[float, Field(description="What those add to the difference of the two scores.")]
-    html: NotRequired[
-        Annotated[str | None, Field(description="Where it was asked for: the text in colours, and a table.")]
+    html: Annotated[
+        NotRequired[str | None], Field(description="Where it was asked for: the text in colours, and a table.")
     ]
 
 
@@ -283,11 +279,9 @@ class Changed(TypedDict):
     transaction: Annotated[int | None, Field(description="Its number in the log; null if nothing had to change.")]
     changed: Annotated[int, Field(description="Documents that it is about.")]
     documents: Annotated[int, Field(description="Documents that the classifier has learned now.")]
-    duplicates: NotRequired[
-        Annotated[
-            int | None,
-            Field(description="Of them, texts that had been learned before; null where the file cannot tell."),
-        ]
+    duplicates: Annotated[
+        NotRequired[int | None],
+        Field(description="Of them, texts that had been learned before; null where the file cannot tell."),
     ]
 
 
@@ -537,11 +531,9 @@ class Job(TypedDict):
     kind: Kind
     state: State
     progress: Progress
-    result: NotRequired[
-        Annotated[
-            dict[str, Any] | None,
-            Field(description="When it is done: metrics, suspects and so on; of what changes the file, the change."),
-        ]
+    result: Annotated[
+        NotRequired[dict[str, Any] | None],
+        Field(description="When it is done: metrics, suspects and so on; of what changes the file, the change."),
     ]
     problem: NotRequired[Annotated[dict[str, Any] | None, Field(description="Why it failed.")]]
 

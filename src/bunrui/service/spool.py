@@ -205,12 +205,12 @@ class Files:
 
 
 def _no_room(why: str) -> Problem:
-    return Problem("no-room", f"{why}: try again later", fields={"cause": "files-in-use"})
+    return Problem("no-room", f"{why}: try again later", cause="files-in-use")
 
 
 def _gone() -> Problem:
     said = "there is no such file, or nobody asked for it for long: send it again"
-    return Problem("not-found", said, fields={"cause": "file-gone"})
+    return Problem("not-found", said, cause="file-gone")
 
 
 def _lock(root: str) -> int:

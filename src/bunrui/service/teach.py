@@ -87,7 +87,7 @@ class Teaching:
                 os.replace(temporary, self._path)
         except OSError as error:
             said = f"the documents cannot be kept beside the classifier: {error.strerror}"
-            raise Problem("no-room", said, fields={"cause": "pool-unwritable"}) from error
+            raise Problem("no-room", said, cause="pool-unwritable") from error
         self._replace(None, "", [])
         return self.state()
 
@@ -117,8 +117,8 @@ class Teaching:
             check_new(labels)
         except (pa.ArrowException, OSError, ValueError, KeyError, BunruiError) as error:
             name = os.path.basename(self._path)
-            fields = {"cause": "damaged-pool", "file": name}
-            raise Problem("conflict", f"{name} is damaged: send the documents again", fields=fields) from error
+            said = f"{name} is damaged: send the documents again"
+            raise Problem("conflict", said, cause="damaged-pool", file=name) from error
         opened = queue(self._served.classifier, texts)
         labels += [label for label in self._served.labels() if label not in labels]  # answers do not change the order
         self._replace(opened, name, labels)
@@ -135,7 +135,7 @@ class Teaching:
         found = self.open()
         if found is None:
             said = "there are no documents to teach with: send a file to /v1/teach first"
-            raise Problem("not-found", said, fields={"cause": "no-pool"})
+            raise Problem("not-found", said, cause="no-pool")
         return found
 
     def state(self) -> schemas.Taught:
@@ -196,7 +196,7 @@ class Teaching:
         has = asked.answer_to(question)
         if has is not None and (client not in (None, body.client) or has != given):
             said = "this answer is somebody else's: look it up in the history, and undo it there"
-            raise Problem("conflict", said, fields={"cause": "not-yours"})
+            raise Problem("conflict", said, cause="not-yours")
         is_undone = asked.undo(question)
         if is_undone:
             with self._lock:
@@ -392,8 +392,8 @@ def add_teach(app: FastAPI, service: Service) -> None:
             with intake.batches(job, text, None, skip_bad, False) as batches:
                 columns = [batch["text"] for batch in batches]
             if not columns or pa.types.is_nested(columns[0].type):
-                fields = {"cause": "no-texts", "file": intake.name}
-                raise Problem("invalid", f"{intake.name} has no texts to show: give a file with texts", fields=fields)
+                said = f"{intake.name} has no texts to show: give a file with texts"
+                raise Problem("invalid", said, cause="no-texts", file=intake.name)
             job.total = sum(map(len, columns))
             return dict(writer.call(teaching.begin, intake.name, names, pa.concat_arrays(columns)))
 

@@ -228,10 +228,9 @@ class Upload:
         return max(min(_GROWTH * self.n_bytes, _MOST_UNPACKED), largest, self.most_bytes)
 
     def _too_large(self) -> Problem:
-        name = self.files[0][0]
-        fields = {"cause": "unpacked", "file": name, "most": self._most}
-        said = f"{name} has more than {self._most:,} bytes when it is unpacked: cut it"
-        return Problem("too-large", said, fields=fields)
+        name, most = self.files[0][0], self._most
+        said = f"{name} has more than {most:,} bytes when it is unpacked: cut it"
+        return Problem("too-large", said, cause="unpacked", file=name, most=most)
 
     @property
     def memory(self) -> int:
@@ -245,14 +244,15 @@ class Upload:
             yield
         except (MemoryError, DataError) as error:
             if isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError):
-                raise (self._too_large() if self.memory < _MOST_MEMORY else self._too_large_at_once()) from error
+                raise self._too_much() from error
             raise
 
-    def _too_large_at_once(self) -> Problem:
+    def _too_much(self) -> Problem:
         name = self.files[0][0]
-        fields = {"cause": "memory", "file": name, "most": _MOST_MEMORY}
+        if self.memory < _MOST_MEMORY:
+            return self._too_large()
         said = f"{name} needs more than {_MOST_MEMORY:,} bytes of memory to be read: cut its longest rows"
-        return Problem("too-large", said, fields=fields)
+        return Problem("too-large", said, cause="memory", file=name, most=_MOST_MEMORY)
 
     def _table(self, label: str | None) -> tuple[list[str], list[Row]]:
         """The columns and the first rows; nothing of a format that has no columns."""
@@ -332,8 +332,8 @@ def all_apart(job: Job, upload: Upload, how: Callable[..., Any], *args: Any) -> 
         yield from run_apart(job, read_apart, about, how.__name__, *args, memory=upload.memory)
     except Died:
         name = upload.files[0][0]
-        fields = {"cause": "damaged-file", "file": name}
-        raise Problem("invalid", f"{name} is damaged: get or write it again", fields=fields) from None
+        said = f"{name} is damaged: get or write it again"
+        raise Problem("invalid", said, cause="damaged-file", file=name) from None
 
 
 def _guess_text(columns: list[str], label: str | None, rows: list[Row]) -> str:

@@ -19,7 +19,7 @@ from bunrui.labels import text_of
 from bunrui.phrases import counted, one_line, percent
 from bunrui.views.charts import BLUE, ORANGE, SIZE
 from bunrui.views.markup import Markup, Phrase, element, fit, text_width
-from bunrui.views.tables import Column, Table
+from bunrui.views.tables import Column, Table, numbers, words
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -149,8 +149,7 @@ class Confusion:
             rows.append([pair.true, pair.predicted, shown, percent(self.share(pair.true, pair.doc_count))])
         more = len(self.wrong) - len(rows)
         caption = "The most frequent confusions" + (f"; {more:,} other pairs are rarer" if more else "")
-        names = [Column("true", is_number=False), Column("predicted", is_number=False)]
-        return Table([*names, Column("documents"), Column("of true")], rows, caption=caption)
+        return Table([*words("true", "predicted"), *numbers("documents", "of true")], rows, caption=caption)
 
     # --- the terminal
 
@@ -261,8 +260,8 @@ def _cell(
     kind = f"cell {'right' if is_right else 'wrong'}{'' if count else ' none'}"
     if link is None:
         return element("g", element("title", about), box, text, class_=kind)
-    words = Phrase(about, "evaluate.cell", row=true, column=predicted, n=count)
-    return element("a", element("title", words), box, text, href=link, class_=kind, aria_label=words)
+    said = Phrase(about, "evaluate.cell", row=true, column=predicted, n=count)
+    return element("a", element("title", said), box, text, href=link, class_=kind, aria_label=said)
 
 
 def _percent(share: float) -> str:

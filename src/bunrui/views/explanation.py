@@ -359,7 +359,6 @@ def explanation_html(
 
 
 def _legend(explanation: Explanation, *, shares: bool) -> Markup:
-
     said = (
         ("for", Phrase("blue: speaks for it", "explain.for")),
         ("against", Phrase("orange: speaks for this one instead", "explain.against")),

@@ -1,7 +1,8 @@
 // An explanation: the labels, the text in colours, the words that add most.  It looks as bunrui/views/explanation.py
 // draws it, and views.js lets the arrow keys go from word to word.
 
-import { data, h, svg } from "../../service/web/js/dom.js";
+import { swing } from "../../service/web/js/bars.js";
+import { data, h } from "../../service/web/js/dom.js";
 import { level, shown, signed, visible } from "../../service/web/js/show.js";
 
 const ROWS = 15; // of the table
@@ -119,16 +120,13 @@ function contributions(found, write) {
 
 /** A row of the table, with a bar where `largest` says what a whole one is. */
 function row(name, times, value, write, largest = Infinity) {
-  const size = 50 * Math.min(Math.abs(value) / largest, 1);
-  const bar = svg("rect", { x: value < 0 ? 50 - size : 50, width: size, height: 8 });
-  bar.style.fill = value < 0 ? "var(--against)" : "var(--for)";
   return h(
     "tr",
     { class: largest === Infinity && "muted" },
     h("th", { scope: "row" }, name),
     h("td", { class: "number" }, times),
     h("td", { class: "number" }, write(value)),
-    h("td", {}, svg("svg", { viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" }, bar)),
+    h("td", {}, swing(value, largest)),
   );
 }
 

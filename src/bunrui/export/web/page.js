@@ -1,7 +1,7 @@
 // The page: a text, its label, why.
 
 import { bars } from "../../service/web/js/bars.js";
-import { data, h, replace, show } from "../../service/web/js/dom.js";
+import { button, data, h, muted, replace, show } from "../../service/web/js/dom.js";
 import { LANGUAGES, percent, preferred, speak, t } from "../../service/web/js/i18n.js";
 import { visible, wellFormed } from "../../service/web/js/show.js";
 import { Classifier, ranked, unpack } from "./classify.js";
@@ -52,11 +52,7 @@ function create(classifier, about, text) {
       " ",
       h("span", { class: "share" }, percent(probabilities[order[0]])),
     );
-    replace(
-      why,
-      h("h2", { t: "predict.why" }),
-      contributions ? explanation(found, labels) : h("p", { class: "muted", t: LONG }),
-    );
+    replace(why, h("h2", { t: "predict.why" }), contributions ? explanation(found, labels) : muted(LONG));
     const best = order.filter((c, place) => place < MOST_BARS || c === found.label);
     const left = labels.length - best.length;
     replace(
@@ -66,7 +62,7 @@ function create(classifier, about, text) {
         best.map((c) => [labels[c], probabilities[c]]),
         { choose: contributions && choose, chosen: labels[found.label], label: "predict.shares" },
       ),
-      left > 0 && h("p", { class: "muted", t: ["predict.more", { n: left }] }),
+      left > 0 && muted(["predict.more", { n: left }]),
     );
   }
 
@@ -102,9 +98,7 @@ const examples = (open) =>
     "div",
     { class: "row examples" },
     h("span", { class: "muted", t: "predict.examples" }),
-    EXAMPLES.map((key) =>
-      h("button", { type: "button", class: "chip", t: key, on: { click: () => open(t(key)) } }),
-    ),
+    EXAMPLES.map((key) => button(key, () => open(t(key)), "chip")),
   );
 
 /** Where the page comes from, and what it lacks. */

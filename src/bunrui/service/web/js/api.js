@@ -23,7 +23,7 @@ export const token = {
   set: (value) => (value ? sessionStorage.setItem(KEPT, value) : sessionStorage.removeItem(KEPT)),
 };
 
-/** Who makes the changes of this browser, as far as somebody has said so. */
+/** The name of the person who makes the changes of this browser, if the person has given it. */
 export const author = {
   get: () => localStorage.getItem(AUTHOR) ?? "",
   set: (name) => (name ? localStorage.setItem(AUTHOR, name) : localStorage.removeItem(AUTHOR)),

@@ -1,6 +1,6 @@
-// Rows of bars: a name, how much, and a number.
+// Rows of bars: a name, how much, and a number; bars for and against.
 
-import { data, h } from "./dom.js";
+import { data, h, press, svg } from "./dom.js";
 import { percent } from "./i18n.js";
 
 /**
@@ -17,10 +17,18 @@ export function bars(entries, { most = 1, write = percent, choose, chosen, befor
       const track = h("span", { class: "track", "aria-hidden": "true" }, bar);
       if (before && Object.hasOwn(before, name)) track.append(mark(before[name] / most));
       const inside = [data(name, { class: "name" }), track, h("span", { class: "number" }, write(value))];
-      const press = { type: "button", "aria-pressed": String(name === chosen), on: { click: () => choose(name) } };
-      return h("li", {}, choose ? h("button", press, inside) : h("div", {}, inside));
+      const isPressed = { "aria-pressed": String(name === chosen) };
+      return h("li", {}, choose ? press(inside, () => choose(name), null, isPressed) : h("div", {}, inside));
     }),
   );
+}
+
+/** A bar from the middle: to the right for, to the left against. */
+export function swing(value, largest) {
+  const size = largest ? 50 * Math.min(Math.abs(value) / largest, 1) : 0;
+  const [x, fill] = value < 0 ? [50 - size, "var(--against)"] : [50, "var(--for)"];
+  const bar = svg("rect", { x, width: size, height: 8, fill });
+  return svg("svg", { viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" }, bar);
 }
 
 function mark(share) {

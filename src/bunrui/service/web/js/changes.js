@@ -1,9 +1,9 @@
-// What this page changes, and how it takes that back.
+// The changes that this page makes, and their undo.
 
 import { Problem, post } from "./api.js";
 import { refresh } from "./state.js";
 
-/** Say what a text is: one that was learned gets this label, another is learned. */
+/** Give a text its right label: relabel it if it was learned before, else learn it. */
 export async function correct(text, label) {
   let done;
   try {

@@ -1,8 +1,8 @@
-// Documents of the file: what one looks like in a list, and a search through all of them.
+// Documents of the file: one as an item of a list, and a search through all of them.
 
 import { address, get } from "./api.js";
 import { relabel, undo, unlearn } from "./changes.js";
-import { button, data, field, h, replace, show } from "./dom.js";
+import { button, data, field, h, muted, replace, show } from "./dom.js";
 import { t, when } from "./i18n.js";
 import { picker, setPicker } from "./picker.js";
 import { open } from "./results.js";
@@ -34,7 +34,7 @@ export function item(one, { beside = null, change = null } = {}) {
     h(
       "div",
       {},
-      one.text === null ? h("p", { class: "muted", t: "history.notext" }) : text,
+      one.text === null ? muted("history.notext") : text,
       h(
         "p",
         { class: "facts muted" },
@@ -42,14 +42,13 @@ export function item(one, { beside = null, change = null } = {}) {
         given.map((label) => [h("span", {}, "→"), data(label, { class: "tag" })]),
         h("time", { datetime: one.time }, when(one.time)),
         about.map((each) => data(each)),
-        one.text !== null &&
-          button("history.open", () => openWhole(one, change?.number), "quiet"),
+        one.text !== null && button("history.open", () => openWhole(one, change?.number), "quiet"),
       ),
     ),
   );
 }
 
-/** The search: by text, label and time, page by page; what is chosen gets other labels, or is unlearned. */
+/** The search: by text, label and time, page by page; chosen documents get other labels, or are unlearned. */
 export function browser() {
   const asked = lastOf(); // what an older search finds is not shown
   let found = [];
@@ -85,7 +84,7 @@ export function browser() {
     return date.toISOString();
   };
 
-  /** What to look for. */
+  /** The filters of the search. */
   const wanted = () => ({
     contains: words.value.trim() || null,
     label,
@@ -146,14 +145,14 @@ export function browser() {
     return input;
   }
 
-  /** What can be done with the documents that are chosen. */
+  /** Draw the buttons for the chosen documents. */
   function drawActing() {
     const all = found.filter((one) => chosen.has(one.digest));
     const options = { labels: countedLabels(), key: "history.relabel" };
     replace(
       acting,
       h("legend", { t: ["history.chosen", { n: all.length }] }),
-      all.length > chosen.size && h("p", { class: "muted", t: "history.copies" }),
+      all.length > chosen.size && muted("history.copies"),
       hasSets()
         ? setPicker(button("history.give"), give, { ...options, chosen: all[0]?.labels ?? [] })
         : picker({ ...options, onPick: (label) => label !== null && give(label) }),
@@ -179,7 +178,7 @@ export function browser() {
     return tell("predict.undone", { transaction: null, changed: change.changed });
   });
 
-  /** Say what was changed, offer to take it back, and look again: the documents stand elsewhere now. */
+  /** Tell the change, offer to take it back, and search again: the documents stand elsewhere now. */
   function tell(key, change) {
     const undoing = change.transaction !== null && button("predict.undo", () => takeBack(change));
     replace(outcome, h("p", { t: [key, { n: change.changed }] }), undoing);

@@ -40,6 +40,27 @@ export const data = (text, properties = {}) => h("bdi", properties, visible(Stri
 export const button = (key, act, kind, more = {}) =>
   h("button", { type: "button", class: kind, t: key, ...more, on: act && { click: act } });
 
+/** The same with something else inside than a phrase. */
+export const press = (inside, act, kind, more = {}) =>
+  h("button", { type: "button", class: kind, ...more, on: act && { click: act } }, inside);
+
+/** A line that says a phrase, and is not the matter itself. */
+export const muted = (key) => h("p", { class: "muted", t: key });
+
+/** A list of options to choose from. */
+export function choice(id, options, chosen, act) {
+  const select = h("select", { id, on: act && { change: () => act(select.value) } }, options);
+  select.value = chosen;
+  return select;
+}
+
+/** A check box. */
+export function checkbox(id, act, isChecked = false) {
+  const box = h("input", { type: "checkbox", id, on: act && { change: () => act(box.checked) } });
+  box.checked = isChecked;
+  return box;
+}
+
 /** Parts side by side. */
 export const inRow = (...children) => h("div", { class: "row" }, ...children);
 
@@ -55,7 +76,7 @@ export function table(properties, heads, rows, caption = null) {
   return h("table", properties, caption, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, body));
 }
 
-/** A view of the page: its title and what it is about, then the rest. */
+/** A view of the page: its title, a line about it, then the rest. */
 export const view = (name, ...children) =>
   h(
     "section",

@@ -1,6 +1,6 @@
 // Keys that answer: one for each label, and buttons that say theirs.
 
-import { data, h } from "./dom.js";
+import { data, h, press } from "./dom.js";
 
 const DIGITS = [..."1234567890"];
 
@@ -17,18 +17,14 @@ export function keysOf(labels, before) {
   return new Map(labels.map((label) => [label, kept.get(label) ?? free.shift()]).filter(([, key]) => key));
 }
 
-/** A button with its key. */
-export const keyButton = (key, inside, act, kind = "quiet") =>
-  h(
-    "button",
-    { type: "button", class: kind, "aria-keyshortcuts": key, "data-key": key, on: act && { click: act } },
-    h("kbd", {}, key),
-    " ",
-    inside,
-  );
+const keyed = (key, inside, act, kind) =>
+  press([h("kbd", {}, key), " ", inside], act, kind, { "aria-keyshortcuts": key, "data-key": key });
+
+/** A button that says a phrase, with its key. */
+export const keyButton = (key, phrase, act, kind = "quiet") => keyed(key, h("span", { t: phrase }), act, kind);
 
 /** A label with its key. */
-export const labelButton = (key, label, act, kind = "chip") => keyButton(key, data(label), act, kind);
+export const labelButton = (key, label, act, kind = "chip") => keyed(key, data(label), act, kind);
 
 /** Press the button of a part of the page that has a key. */
 export const pressKey = (part, key) => part.querySelector(`button[data-key="${CSS.escape(key)}"]`)?.click();

@@ -1,7 +1,7 @@
 // The page: its views, the way from one to the other, the token, the language, the keys.
 
 import { Problem, get, token } from "./api.js";
-import { button, data, h, inRow, replace, show, tick } from "./dom.js";
+import { button, checkbox, data, h, inRow, replace, show, tick } from "./dom.js";
 import { refuseDrops } from "./files.js";
 import { LANGUAGES, bind, language, preferred, t, use } from "./i18n.js";
 import { canWrite, events, refresh, state } from "./state.js";
@@ -17,17 +17,8 @@ import * as train from "./views/train.js";
 import * as words from "./views/words.js";
 
 const VIEWS = { predict, file, teach, train, history: past, words, evaluate, compare, audit };
-const LETTERS = {
-  p: "predict",
-  f: "file",
-  l: "teach",
-  t: "train",
-  h: "history",
-  w: "words",
-  e: "evaluate",
-  c: "compare",
-  a: "audit",
-};
+// The first letter of each view; that of teaching is the one of training, so it is l as in label.
+const LETTERS = Object.fromEntries(Object.keys(VIEWS).map((name) => [name === "teach" ? "l" : name[0], name]));
 const THEMES = ["auto", "light", "dark"];
 const KEYS_OFF = "bunrui.keys.off";
 
@@ -41,14 +32,14 @@ let current = null; // the view
 /** The address of a view; that of the link that skips is none. */
 const address = () => (location.hash === "#main" ? (here ?? "") : location.hash);
 
-/** The view that the address names, and what it says behind a question mark. */
+/** The view that the address names, and its parameters behind a question mark. */
 function route() {
   const [name, query = ""] = address().replace(/^#\/?/, "").split("?", 2);
   const isKnown = Object.hasOwn(VIEWS, name);
   return { name: isKnown ? name : "predict", parameters: new URLSearchParams(isKnown ? query : "") };
 }
 
-/** Go to a view at once: `hashchange` comes later, and would take the focus from what is pressed until then. */
+/** Go to a view at once: `hashchange` comes later, and would take the focus from a key that is pressed until then. */
 function visit(hash) {
   location.hash = hash;
   arrive();
@@ -118,10 +109,7 @@ function askToken(why) {
     h("p", { t: "token.about" }),
     h("p", { class: "field wide" }, h("label", { for: "secret", t: "token.label" }), input),
     wrong,
-    inRow(
-      h("button", { type: "submit", class: "primary", t: "token.use" }),
-      closer(() => dialog),
-    ),
+    inRow(h("button", { type: "submit", class: "primary", t: "token.use" }), closer(() => dialog)),
   );
   const dialog = opened(form);
   form.addEventListener(
@@ -160,19 +148,9 @@ function opened(content) {
 const closer = (dialog) => button("page.close", () => dialog().close());
 
 function listKeys() {
-  const off = h("input", { type: "checkbox", id: "keys-off" });
-  off.checked = Boolean(localStorage.getItem(KEYS_OFF));
-  off.addEventListener("change", () =>
-    off.checked ? localStorage.setItem(KEYS_OFF, "1") : localStorage.removeItem(KEYS_OFF),
-  );
-  const line = (keys, key) => [
-    h(
-      "dt",
-      {},
-      keys.map((name) => h("kbd", {}, name)),
-    ),
-    h("dd", { t: key }),
-  ];
+  const turn = (isOff) => (isOff ? localStorage.setItem(KEYS_OFF, "1") : localStorage.removeItem(KEYS_OFF));
+  const off = checkbox("keys-off", turn, Boolean(localStorage.getItem(KEYS_OFF)));
+  const line = (keys, key) => [h("dt", {}, keys.map((name) => h("kbd", {}, name))), h("dd", { t: key })];
   const dialog = opened(
     h(
       "div",
@@ -305,7 +283,7 @@ async function begin() {
   document.documentElement.dataset.ready = "";
 }
 
-/** Learn what the classifier is, and what may be done with it. */
+/** Ask for the state of the classifier, and check the token. */
 async function meet() {
   await refresh();
   await checkToken();

@@ -1,6 +1,6 @@
 // A field to pick labels, one of a few or one of thousands: type to search, arrow keys and Enter.
 
-import { data, h, replace, show } from "./dom.js";
+import { data, h, press, replace, show } from "./dom.js";
 import { number } from "./i18n.js";
 import { visible } from "./show.js";
 
@@ -26,7 +26,7 @@ export function setPicker(save, take, options) {
 /**
  * A field to pick labels.
  *
- * @param labels  in the order of the list: names, or pairs of a name and what stands beside it, such as its documents
+ * @param labels  in the order of the list: names, or pairs of a name and a number or text to show beside it
  * @param chosen  the labels that are chosen at first
  * @param several whether any number of labels can be chosen
  * @param onPick  is called with the label; with `several`, with the list of all that are chosen.  Without `several`,
@@ -66,7 +66,7 @@ export function picker({ labels, chosen = [], several = false, onPick, key = "pi
   const isOpen = () => !popup.hidden;
   const resting = () => (several ? "" : visible(picked[0] ?? ""));
 
-  /** Labels that have what is typed: the same, then those that begin with it, then the others. */
+  /** Labels that contain the typed text: first the same, then those that begin with it, then the others. */
   function matching(typed) {
     const wanted = folded(typed);
     const isFirst = [
@@ -86,10 +86,7 @@ export function picker({ labels, chosen = [], several = false, onPick, key = "pi
     options = found.slice(0, MOST_DRAWN);
     if (makes && typed && !names.has(typed)) options.push({ name: typed, isNew: true });
     options = options.map((one, place) => ({ ...one, element: option(one, place) }));
-    replace(
-      list,
-      options.map((one) => one.element),
-    );
+    replace(list, options.map((one) => one.element));
     const more = found.length - MOST_DRAWN;
     replace(
       left,
@@ -153,7 +150,6 @@ export function picker({ labels, chosen = [], several = false, onPick, key = "pi
     replace(
       chips,
       picked.map((name) => {
-        const press = { type: "button", class: "chip", label: ["picker.remove", { label: visible(name) }] };
         const drop = () => {
           picked = picked.filter((one) => one !== name);
           drawChips();
@@ -161,7 +157,7 @@ export function picker({ labels, chosen = [], several = false, onPick, key = "pi
           input.focus();
           tell();
         };
-        return h("button", { ...press, on: { click: drop } }, data(name), " ×");
+        return press([data(name), " ×"], drop, "chip", { label: ["picker.remove", { label: visible(name) }] });
       }),
     );
     show(chips, picked.length > 0);

@@ -1,7 +1,7 @@
 // How well the classifier does: the figures, the confusion, and the mistakes behind it.
 
 import { bars } from "./bars.js";
-import { button, data, drawing, h, replace } from "./dom.js";
+import { button, data, drawing, h, muted, press, replace } from "./dom.js";
 import { number, percent } from "./i18n.js";
 import { picker } from "./picker.js";
 import { hand } from "./state.js";
@@ -28,7 +28,7 @@ export function results(found) {
     { class: "results" },
     drawing(html.summary),
     h("h3", { t: "evaluate.confusion" }),
-    h("p", { class: "muted", t: "evaluate.confusion.about" }),
+    muted("evaluate.confusion.about"),
     h(
       "div",
       { class: "confusions" },
@@ -52,11 +52,11 @@ export function results(found) {
   );
 }
 
-/** The confusions of one label: what its documents are taken for, and which others are taken for it. */
+/** The confusions of one label: the wrong labels of its documents, and the documents that get it wrongly. */
 function around(label, wrong, choose) {
   const side = (key, place) => {
     const pairs = wrong.filter((pair) => pair[place] === label).slice(0, MOST_AROUND);
-    if (!pairs.length) return h("p", { class: "muted", t: "evaluate.unmistaken" });
+    if (!pairs.length) return muted("evaluate.unmistaken");
     return [
       h("h4", { t: [key, { label: visible(label) }] }),
       bars(
@@ -78,7 +78,7 @@ export function calibration(found) {
     "div",
     {},
     h("h3", { t: "evaluate.reliability" }),
-    h("p", { class: "muted", t: ["evaluate.reliability.about", { ece: percent(found.ece) }] }),
+    muted(["evaluate.reliability.about", { ece: percent(found.ece) }]),
     drawing(found.html.calibration),
   );
 }
@@ -98,20 +98,19 @@ function matrix({ confusion, labels }, choose) {
 
 function chip([row, column, n], choose) {
   const count = h("span", { class: "number" }, ` ${number(n)}`);
-  const press = { type: "button", class: "chip", on: { click: () => choose(row, column) } };
-  return h("button", press, data(row), " → ", data(column), count);
+  return press([data(row), " → ", data(column), count], () => choose(row, column), "chip");
 }
 
 function listed(found, row, column) {
   const pair = { row: visible(row), column: visible(column) };
   if (!found.mistakes || row === column) {
-    return h("p", { class: "muted", t: [row === column ? "evaluate.right" : "evaluate.private", pair] });
+    return muted([row === column ? "evaluate.right" : "evaluate.private", pair]);
   }
   const here = found.mistakes.filter((one) => one.predicted === column && one.true.includes(row));
   const [, , n] = found.pairs.find((one) => one[0] === row && one[1] === column) ?? [row, column, 0];
   return [
     h("h4", { t: ["evaluate.mistakes", { ...pair, n }] }),
-    n > here.length && h("p", { class: "muted", t: ["evaluate.surest", { n: found.mistakes.length }] }),
+    n > here.length && muted(["evaluate.surest", { n: found.mistakes.length }]),
     h("ol", {}, here.slice(0, MOST_MISTAKES).map((one) => mistake(one, column))),
   ];
 }

@@ -1,4 +1,4 @@
-// The same with curl, Python and the shell: what a view does, to be done elsewhere.
+// The same with curl, Python and the shell: snippets that do the work of a view elsewhere.
 
 import { button, h, inRow, replace } from "./dom.js";
 import { state } from "./state.js";

@@ -1,4 +1,4 @@
-// What all views know: the classifier, and who may change it.
+// The state that all views share: the classifier, and whether the page may change it.
 
 import { get, token } from "./api.js";
 
@@ -38,7 +38,7 @@ export function hand(view, name, detail) {
 let asked = 0;
 let answered = 0;
 
-/** Look what the classifier is now; views are told.  An answer that comes after that to a later question is old. */
+/** Ask for the state of the classifier, and tell the views; an answer that a later one has overtaken is dropped. */
 export async function refresh() {
   const mine = ++asked;
   const info = await get("/v1/info");

@@ -1,4 +1,4 @@
-// What is said to the user beside the results: problems, and results to those who cannot see them.
+// Tell the user about problems and progress, and read results aloud to those who cannot see them.
 
 import { Problem, follow, get, work } from "./api.js";
 import { bind, canSay } from "./i18n.js";
@@ -13,7 +13,7 @@ export function announce(text) {
   place("status").textContent = text;
 }
 
-/** Show what went wrong, until it is closed or something else is done. */
+/** Show a problem, until the user closes it or does something else. */
 export function problem(error) {
   if (error.name === "AbortError") return;
   const kind = error instanceof Problem ? error.kind : "page";
@@ -39,7 +39,7 @@ const BROAD = ["conflict", "too-large", "invalid", "missing", "page"];
 // Each stands for many problems: the sentence of the service, which is English, comes after it.
 const GENERAL = ["data", "table", "label", "option", "store", "mismatch", "missing-extra", "kernel"];
 
-/** What is wrong and where, by the fields of an error; the sentence of the service, if there is one, where the page has none. */
+/** Say the fields of an error in the language of the page; without a phrase for them, the message of the service. */
 export function why(message, fields = {}) {
   const { cause, choices, file, line } = fields;
   const words = { ...fields, choices: choices?.join(", ") };
@@ -58,7 +58,7 @@ export function why(message, fields = {}) {
 
 export const hush = () => replace(place("alert"));
 
-/** Do something in the background; what goes wrong is shown. */
+/** Do something in the background, and show its problem if it fails. */
 export const watched =
   (work) =>
   async (...parameters) => {
@@ -69,14 +69,14 @@ export const watched =
     }
   };
 
-/** Call a listener: the problem of before is over, and what goes wrong now is shown. */
+/** The same for listeners: the problem of before is over. */
 export const guarded = (listener) => (...parameters) => (hush(), watched(listener)(...parameters));
 
 /**
- * Make listeners of which one runs at a time: what is pressed meanwhile does nothing, so that a double click changes
- * something once.  `busy` is told when one begins and when it ends; it disables the controls, best in a fieldset, where
- * those that are drawn meanwhile are disabled, too.  Then the focus goes to the element that the listener returns, or
- * back to the control that was pressed, unless the user has gone elsewhere.
+ * Make listeners that run one at a time: a click meanwhile does nothing, so that a double click changes something once.
+ * `busy` hears when one begins and when it ends, and disables the controls: best in a fieldset, which also disables
+ * controls that are drawn meanwhile.  At the end the focus goes to the element that the listener returns, or back to
+ * the pressed control, unless the user has gone elsewhere.
  */
 export function oneAtATime(busy = () => {}) {
   let isBusy = false;
@@ -96,7 +96,7 @@ export function oneAtATime(busy = () => {}) {
     });
 }
 
-/** Make functions of which the last call counts: each gets a question, whether it is still the last. */
+/** Count calls: each call gets a function that tells whether it is still the last one. */
 export function lastOf() {
   let turn = 0;
   return () => {
@@ -105,31 +105,17 @@ export function lastOf() {
   };
 }
 
-/** A bar that follows work in the background, with a way to stop it. */
-function progressBar(stop, unit) {
-  const bar = h("progress", { label: "job.progress" });
-  const count = h("span", { class: "muted" });
-  const element = h(
-    "div",
-    { class: "progress" },
-    bar,
-    count,
-    button("job.cancel", stop, "quiet"),
-  );
-  const progress = ({ progress: { done, total } }) => {
-    if (total) {
-      bar.max = total;
-      bar.value = done;
-    }
-    bind(count, total ? unit : "job.waiting", { done, total });
-  };
-  return { element, progress };
-}
-
-/** Run work, with a bar in a place while it runs; `unit` is the key that says how much of what is done. */
+/** Run work, and show its progress in a place, with a way to cancel it; `unit` is the phrase for the progress. */
 export async function withProgress(target, start, unit = "job.documents") {
   const aborting = new AbortController();
-  const { element, progress } = progressBar(() => aborting.abort(), unit);
+  const bar = h("progress", { label: "job.progress" });
+  const count = h("span", { class: "muted" });
+  const cancel = button("job.cancel", () => aborting.abort(), "quiet");
+  const element = h("div", { class: "progress" }, bar, count, cancel);
+  const progress = ({ progress: { done, total } }) => {
+    if (total) Object.assign(bar, { max: total, value: done });
+    bind(count, total ? unit : "job.waiting", { done, total });
+  };
   replace(target, element);
   target.setAttribute("aria-busy", "true");
   try {
@@ -142,7 +128,7 @@ export async function withProgress(target, start, unit = "job.documents") {
 
 /**
  * Work whose result is there again when the page was loaded anew: the service keeps it, and this tab knows its id.
- * `show` is called with the result, and with what was kept beside the id, such as the number of the last change;
+ * `show` is called with the result, and with the facts that were kept beside the id, such as the last change;
  * `grow` with results that are not whole yet.
  */
 export function lasting(name, target, show, { unit, grow = () => {} } = {}) {
@@ -190,7 +176,7 @@ export function lasting(name, target, show, { unit, grow = () => {} } = {}) {
     if (isLast()) show(result, known);
   });
 
-  /** What was measured before a change that does not concern it is not old. */
+  /** Keep a result as new after a change that does not concern it. */
   function keep(before) {
     const known = kept();
     if (known?.transactions !== before) return null;

@@ -1,7 +1,7 @@
 // A place for files: dropped or chosen, sent to the service, looked into.  How they are read can be changed.
 
 import { Problem, address, ask, get } from "./api.js";
-import { button, data, field, h, inRow, replace, table, tick } from "./dom.js";
+import { button, checkbox, choice, data, field, h, inRow, muted, replace, table, tick } from "./dom.js";
 import { fileButton, takesDrops } from "./files.js";
 import { picker } from "./picker.js";
 import { visible } from "./show.js";
@@ -18,7 +18,7 @@ const ANEW = { text: null, label: null, header: null };
  * @param prefix   of the ids of its fields
  * @param labelled whether the documents have labels; else only the text is chosen
  * @param alone    as `oneAtATime` makes it
- * @param footer   gives what stands below the files, from what is in them and whether bad rows are left out
+ * @param footer   makes the part below the files, from their content; it is told whether to leave bad rows out
  * @param begin    is called when other files come
  * @returns        its parts, and `options`, by which the service reads the files
  */
@@ -31,14 +31,14 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
     "fieldset",
     { class: "drop large" },
     h("p", { t: labelled ? "upload.drop" : "upload.dropone" }),
-    h("p", { class: "muted", t: "upload.formats" }),
+    muted("upload.formats"),
     inRow(fileButton("upload.choose", (chosen) => take(chosen), ACCEPT, labelled)),
   );
 
   const take = alone(async (given) => {
     if (typeof given === "string") return;
     await begin();
-    replace(about, h("p", { class: "muted", t: "upload.sending" }), h("progress", { label: "upload.sending" }));
+    replace(about, muted("upload.sending"), h("progress", { label: "upload.sending" }));
     for (const { id } of files) ask("DELETE", `/v1/files/${id}`).catch(() => {});
     files = [];
     seen = null;
@@ -57,7 +57,7 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
     await inspect({});
   });
 
-  /** Look into the files; what is null is guessed. */
+  /** Look into the files; the service guesses the options that are null. */
   async function inspect(changes) {
     wanted = { ...wanted, ...changes };
     about.setAttribute("aria-busy", "true");
@@ -75,7 +75,7 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
     }
   }
 
-  /** A problem with buttons for what its message suggests; `retry` does the same work again, without the bad rows. */
+  /** Give a problem buttons for its suggestions; `retry` does the same work again, without the bad rows. */
   function offer(error, retry = null) {
     if (!(error instanceof Problem)) return error;
     const { encoding, skip_bad } = error.fields.suggests ?? {};
@@ -88,11 +88,10 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
   const again = alone(inspect);
 
   function draw() {
-    const skip = h("input", { type: "checkbox", id: `${prefix}skip` });
     const below = h("div");
-    const redraw = () => replace(below, seen && footer(seen, skip.checked));
-    skip.addEventListener("change", redraw);
-    redraw();
+    const redraw = (skips) => replace(below, seen && footer(seen, skips));
+    const skip = checkbox(`${prefix}skip`, redraw);
+    redraw(false);
     replace(
       about,
       files.map(({ name }) => h("h3", {}, data(name))),
@@ -120,23 +119,17 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
   }
 
   function columns(name, choices) {
-    const select = h(
-      "select",
-      { id: `${prefix}column-${name}` },
+    const options = [
       seen[name] === null && h("option", { value: "", t: "train.pick" }),
       choices.map((column) => h("option", { value: column }, visible(column))),
-    );
-    select.value = seen[name] ?? "";
+    ];
     // A column that gets another part leaves its own, which is guessed anew.
-    select.addEventListener(
-      "change",
-      alone(() => {
-        const parts = { text: wanted.text, label: wanted.label, [name]: select.value };
-        for (const other of ["text", "label"]) if (other !== name && parts[other] === select.value) parts[other] = null;
-        return inspect(parts);
-      }),
-    );
-    return field(`train.${name}`, select);
+    const take = alone((column) => {
+      const parts = { text: wanted.text, label: wanted.label, [name]: column };
+      for (const other of ["text", "label"]) if (other !== name && parts[other] === column) parts[other] = null;
+      return inspect(parts);
+    });
+    return field(`train.${name}`, choice(`${prefix}column-${name}`, options, seen[name] ?? "", take));
   }
 
   /** All documents of mailboxes, and of files without labels, may have one. */
@@ -151,35 +144,19 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
   }
 
   function encodings() {
-    const select = h(
-      "select",
-      { id: `${prefix}encoding` },
-      ENCODINGS.map((name) =>
-        name === "auto"
-          ? h("option", { value: name, t: seen ? ["upload.found", { encoding: seen.encoding }] : "upload.auto" })
-          : h("option", { value: name }, name),
-      ),
+    const auto = seen ? ["upload.found", { encoding: seen.encoding }] : "upload.auto";
+    const options = ENCODINGS.map((name) =>
+      name === "auto" ? h("option", { value: name, t: auto }) : h("option", { value: name }, name),
     );
-    select.value = wanted.encoding;
-    select.addEventListener(
-      "change",
-      alone(() => inspect({ ...ANEW, encoding: select.value })),
-    );
-    return field("train.encoding", select);
+    const take = alone((encoding) => inspect({ ...ANEW, encoding }));
+    return field("train.encoding", choice(`${prefix}encoding`, options, wanted.encoding, take));
   }
 
   /** Whether the first line has the names of the columns: if that is wrong, a document is lost, or one too many. */
   function naming() {
-    const box = h("input", { type: "checkbox", id: `${prefix}header` });
-    box.checked = seen.header;
-    box.addEventListener(
-      "change",
-      alone(() => inspect({ ...ANEW, header: box.checked })),
-    );
-    return [
-      tick("train.header", box),
-      !seen.header && h("p", { class: "muted", t: "train.noheader" }),
-    ];
+    const take = alone((header) => inspect({ ...ANEW, header }));
+    const box = checkbox(`${prefix}header`, take, seen.header);
+    return [tick("train.header", box), !seen.header && muted("train.noheader")];
   }
 
   function preview() {

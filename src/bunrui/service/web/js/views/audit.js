@@ -2,7 +2,7 @@
 
 import { work } from "../api.js";
 import { relabel, undo } from "../changes.js";
-import { button, data, drawing, h, inRow, replace, view } from "../dom.js";
+import { button, data, drawing, h, inRow, muted, replace, view } from "../dom.js";
 import { percent, t } from "../i18n.js";
 import { keyButton, keysOf, labelButton, pressKey } from "../keys.js";
 import { picker, setPicker } from "../picker.js";
@@ -24,7 +24,7 @@ export function create() {
   const done = []; // what was decided, to take it back: changes, and null where the label was kept
   const running = h("div");
   const card = h("div", { class: "card", tabindex: -1 });
-  const locked = h("p", { class: "muted", t: "audit.readonly" });
+  const locked = muted("audit.readonly");
   const begin = button("audit.go", () => start(), "primary");
 
   const kept = () => JSON.parse(sessionStorage.getItem(KEPT) ?? "[]");
@@ -74,7 +74,7 @@ export function create() {
     };
     replace(
       card,
-      h("p", { class: "muted", t: ["audit.place", { at: at + 1, of: suspects.length, total }] }),
+      muted(["audit.place", { at: at + 1, of: suspects.length, total }]),
       said(),
       one.doubts.length
         ? [h("p", { class: "doubt", t: ["audit.set", { given }] }), h("ul", {}, one.doubts.map(about))]
@@ -97,12 +97,12 @@ export function create() {
     announce(`${doubts || t("audit.doubt", words)} ${one.text.slice(0, LONGEST_SAID)}`);
   }
 
-  /** What was decided last. */
+  /** The last decision. */
   function said() {
     if (at === 0 || done.length === 0) return null;
     const shownLabels = (names) => [names].flat().map(visible).join(", ");
     const words = { from: shownLabels(suspects[at - 1].given), to: shownLabels(done.at(-1)?.label ?? "") };
-    return h("p", { class: "muted", t: [done.at(-1) ? "audit.relabelled" : "audit.kept", words] });
+    return muted([done.at(-1) ? "audit.relabelled" : "audit.kept", words]);
   }
 
   /** The words that speak most against the label. */
@@ -122,7 +122,7 @@ export function create() {
     const known = labels();
     const keyed = [...keys].filter(([label]) => known.includes(label));
     return [
-      h("p", { class: "muted", t: "audit.others" }),
+      muted("audit.others"),
       h("div", { class: "chips" }, keyed.map(([label, name]) => labelButton(name, label, () => choose(label)))),
       picker({ labels: countedLabels(), onPick: (label) => label !== null && choose(label) }),
     ];
@@ -140,15 +140,15 @@ export function create() {
 
   /** The labels of a document that has several: all of them are chosen anew, so that none is lost unseen. */
   function sets({ given }) {
-    const save = keyButton("s", h("span", { t: "audit.save" }), null, "");
+    const save = keyButton("s", "audit.save", null, "");
     return [
-      h("p", { class: "muted", t: "audit.several" }),
+      muted("audit.several"),
       setPicker(save, change, { labels: countedLabels(), chosen: given }),
     ];
   }
 
-  const undoing = () => keyButton("u", h("span", { t: "audit.undo" }), back);
-  const key = (name, phrase, label, act) => keyButton(name, h("span", { t: [phrase, { label }] }), act, "primary");
+  const undoing = () => keyButton("u", "audit.undo", back);
+  const key = (name, phrase, label, act) => keyButton(name, [phrase, { label }], act, "primary");
 
   const keep = alone(async () => {
     keepAll([...kept(), suspects[at].digest]);

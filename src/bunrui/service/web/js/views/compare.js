@@ -2,7 +2,7 @@
 
 import { work } from "../api.js";
 import { noted, undo } from "../changes.js";
-import { button, data, drawing, h, inRow, replace, tick, view } from "../dom.js";
+import { button, checkbox, data, drawing, h, inRow, muted, replace, tick, view } from "../dom.js";
 import { percent, t } from "../i18n.js";
 import { curlJob, file, literal, program, same } from "../same.js";
 import { answering, canWrite, events, state } from "../state.js";
@@ -15,7 +15,7 @@ export function create() {
   const present = h("div", { class: "present" });
   const change = h("div", { class: "outcome", role: "status" });
   const found = h("div", { class: "whole" });
-  const trained = h("input", { type: "checkbox", id: "trained" });
+  const trained = checkbox("trained");
   // Beside the bars of progress, whose buttons cancel.
   const parts = [
     h("fieldset", {}, present),
@@ -59,18 +59,17 @@ export function create() {
       aged(known),
       table,
       measured.skipped.map((line) => h("p", { class: "muted" }, data(line))),
-      measured.rows.some((row) => !row.is_own) && h("p", { class: "muted", t: "compare.notown.about" }),
+      measured.rows.some((row) => !row.is_own) && muted("compare.notown.about"),
     );
   }
 
   const notOwn = () => h("span", { class: "muted", t: "compare.notown" });
   const using = (model) => {
-    const press = { type: "button", class: "act", label: ["compare.usethis", { model }] };
     const take = () => act("/v1/set", { model });
-    return canWrite() && h("button", { ...press, on: { click: take } }, h("span", { t: "compare.take" }));
+    return canWrite() && button("compare.take", take, "act", { label: ["compare.usethis", { model }] });
   };
 
-  /** What the file answers by, and what can be done about it. */
+  /** The model and the calibration of the file, and buttons to change them. */
   function drawPresent() {
     const { info } = state;
     const { calibration, model } = info;
@@ -84,8 +83,8 @@ export function create() {
     replace(
       present,
       h("p", { t: [model === "auto" ? "compare.auto" : "compare.now", { model: answering() }] }),
-      h("p", { class: "muted", t: isCalibrated ? ["compare.calibrated", words] : "compare.uncalibrated" }),
-      isCalibrated && calibration.changed_since > 0 && h("p", { class: "muted", t: "compare.stale" }),
+      muted(isCalibrated ? ["compare.calibrated", words] : "compare.uncalibrated"),
+      isCalibrated && calibration.changed_since > 0 && muted("compare.stale"),
       canWrite() &&
         info.documents > 0 &&
         inRow(

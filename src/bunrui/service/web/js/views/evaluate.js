@@ -1,7 +1,7 @@
 // Evaluate: each document left out and predicted, or those of a file; and accuracy as documents come in.
 
 import { address, work } from "../api.js";
-import { button, drawing, h, inRow, replace, show, view } from "../dom.js";
+import { button, drawing, h, inRow, muted, replace, show, view } from "../dom.js";
 import { percent, t } from "../i18n.js";
 import { calibration, results } from "../results.js";
 import { curlJob, file, program, same } from "../same.js";
@@ -10,7 +10,7 @@ import { canWrite, events, hasSets, thresholds } from "../state.js";
 import { aged, announce, lasting, oneAtATime, withProgress } from "../tell.js";
 import { beginning, upload } from "../upload.js";
 
-/** Leave each document out; who has the token sees the mistakes, too. */
+/** Leave each document out; the token shows the mistakes, too. */
 const own = () => (canWrite() ? ["/v1/mistakes", { json: {} }] : ["/v1/evaluate", { json: { html: true } }]);
 export const evaluate = (options) => work(own()[0], { ...own()[1], ...options });
 
@@ -58,7 +58,7 @@ export function create() {
 
   const sets = ({ html }) => [
     drawing(html.figures),
-    h("p", { class: "muted", t: "evaluate.thresholds" }),
+    muted("evaluate.thresholds"),
     h("details", {}, h("summary", { t: "evaluate.classes" }), drawing(html.labels)),
   ];
 
@@ -100,22 +100,11 @@ export function create() {
   const growth = button("evaluate.grow", grow);
 
   function drawCurve({ folds, html }, known) {
-    replace(
-      learning,
-      aged(known),
-      h("p", { class: "muted", t: ["evaluate.curve.about", { n: folds }] }),
-      drawing(html),
-    );
+    replace(learning, aged(known), muted(["evaluate.curve.about", { n: folds }]), drawing(html));
     announce(t("evaluate.curve.done"));
   }
 
-  const growing = h(
-    "section",
-    {},
-    h("h3", { t: "evaluate.curve" }),
-    inRow(growth),
-    learning,
-  );
+  const growing = h("section", {}, h("h3", { t: "evaluate.curve" }), inRow(growth), learning);
   replace(found, growing);
   const testing = h("details", {}, h("summary", { t: "evaluate.file" }), files.drop, files.about);
   const element = view(

@@ -2,7 +2,7 @@
 
 import { Problem, address, get, post, work } from "../api.js";
 import { correct, undo } from "../changes.js";
-import { button, data, drawing, field, h, inRow, replace, show, view } from "../dom.js";
+import { button, choice, data, drawing, field, h, inRow, muted, press, replace, show, view } from "../dom.js";
 import { number, percent, t } from "../i18n.js";
 import { picker, setPicker } from "../picker.js";
 import { visible } from "../show.js";
@@ -31,11 +31,8 @@ export function create() {
   const downloads = h("p", { class: "row" });
   const labels = h("span", { class: "field" });
   const search = h("input", { type: "search", id: "file-find", hint: "file.find", maxlength: 1000, autocomplete: "off" });
-  const order = h(
-    "select",
-    { id: "file-order" },
-    ORDERS.map((name) => h("option", { value: name, t: `file.order.${name}` })),
-  );
+  const orders = ORDERS.map((name) => h("option", { value: name, t: `file.order.${name}` }));
+  const order = choice("file-order", orders, "file", (name) => ask({ order: name }));
   const rows = h("tbody");
   const place = h("p", { class: "row", "aria-live": "polite" });
 
@@ -111,7 +108,7 @@ export function create() {
     summary.scrollIntoView();
   });
 
-  /** Show the table from its beginning: all of it at once, because what is pressed until then does nothing. */
+  /** Show the table from its beginning: all of it at once, because buttons that come sooner would do nothing. */
   async function begin() {
     asked = { order: "file", label: null, find: "", offset: 0 };
     order.value = "file";
@@ -147,7 +144,7 @@ export function create() {
       summary,
       job.name !== files.names()[0] && h("h3", {}, data(job.name)),
       h("p", { t: ["file.done", { n: documents - blank }] }),
-      blank > 0 && h("p", { class: "muted", t: ["file.blank", { n: blank }] }),
+      blank > 0 && muted(["file.blank", { n: blank }]),
       skipped > 0 && h("p", { class: "warning", t: ["train.skipped", { n: skipped }] }),
       skipped > 0 && h("p", { class: "muted" }, why(problems[0], causes[0])),
       changes.size > 0 &&
@@ -204,11 +201,8 @@ export function create() {
   }
 
   function line(one) {
-    const opener = h(
-      "button",
-      { type: "button", class: "quiet open", "aria-expanded": "false", on: { click: () => open(one, row) } },
-      data(one.text.trim() || "–"),
-    );
+    const text = data(one.text.trim() || "–");
+    const opener = press(text, () => open(one, row), "quiet open", { "aria-expanded": "false" });
     const row = h(
       "tr",
       { class: one.corrected && "corrected" },
@@ -252,7 +246,7 @@ export function create() {
   }
 
   function fixing(whole, row) {
-    if (!canWrite()) return h("p", { class: "muted", t: "predict.readonly" });
+    if (!canWrite()) return muted("predict.readonly");
     const learn = (given) => fix(whole, row, given);
     const options = { labels: countedLabels(), key: "predict.fix" };
     return [
@@ -264,7 +258,7 @@ export function create() {
     ];
   }
 
-  /** Learn what a row is, and show it in the table. */
+  /** Learn the right labels of a row, and show them in the table. */
   const fix = alone(async (whole, row, given) => {
     if (!given.length) return;
     const change = await correct(whole.text, job.result.several ? given : given[0]);
@@ -283,7 +277,7 @@ export function create() {
     return mark(whole.row, row, change.before ? [change.before.label].flat() : null);
   });
 
-  /** Show a row anew, and open; where others are shown by now, those that were asked for last. */
+  /** Show a row anew, and open it; if the table has other rows by now, load these again. */
   async function mark(number, row, given) {
     const one = await post(`/v1/predictions/${job.id}`, { row: number, labels: given });
     const detail = await detailOf(one);
@@ -296,7 +290,7 @@ export function create() {
     return opened.detail.querySelector("button, input");
   }
 
-  /** What has learned nothing can predict nothing: who may teach it is led there. */
+  /** A classifier that has learned nothing can predict nothing: offer to teach it. */
   function lock() {
     const isUntaught = canWrite() && !state.info.documents;
     show(go, !isUntaught);
@@ -305,7 +299,6 @@ export function create() {
   events.addEventListener("info", lock);
   events.addEventListener("predict-these", ({ detail: { read, skip_bad, name } }) => predict(skip_bad, read, name));
   lock();
-  order.addEventListener("change", () => ask({ order: order.value }));
   search.addEventListener("input", () => {
     clearTimeout(timer);
     timer = setTimeout(() => ask({ find: search.value.trim() }), WAIT);

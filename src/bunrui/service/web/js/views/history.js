@@ -1,7 +1,7 @@
-// History: what was done, by whom and when, the documents behind it, and the way back.
+// History: the changes, who made them and when, the documents behind them, and the way back.
 
 import { Problem, address, author, get, post } from "../api.js";
-import { button, data, h, inRow, replace, show, view } from "../dom.js";
+import { button, data, field, h, inRow, muted, replace, show, view } from "../dom.js";
 import { browser, item } from "../documents.js";
 import { t, when } from "../i18n.js";
 import { curl, file, labelLiteral, literal, program, same } from "../same.js";
@@ -30,8 +30,8 @@ export function create() {
   const more = button("history.older", () => readOlder(), null, { hidden: true });
   const past = h("fieldset", {}, list, more);
   const found = browser();
-  const locked = h("p", { class: "muted", t: "history.readonly" });
-  const signing = h("p", { class: "field" }, h("label", { for: "author", t: "history.name" }), name);
+  const locked = muted("history.readonly");
+  const signing = h("p", {}, field("history.name", name));
   const element = view(
     "history",
     h("h3", { t: "history.changes" }),
@@ -129,7 +129,7 @@ export function create() {
       ? ["history.undone.by", { time: when(undone), name: visible(String(note.undone_by)) }]
       : ["history.undone", { time: when(undone) }];
 
-  /** What a change was; compacting has taken the names of labels out of older ones. */
+  /** Tell a change in words; compacting has taken the names of labels out of older ones. */
   function told({ kind, n_docs: n, note }) {
     if (!n && note.unlabelled) return null; // texts without a label alone: `poolChange` tells them
     const label = visible(String(note.label ?? ""));
@@ -166,7 +166,7 @@ export function create() {
     listed.append(...page.documents.map((one) => item(one, { change })));
     replace(
       place,
-      listed.firstChild || page.next !== null ? listed : h("p", { class: "muted", t: "history.joined" }),
+      listed.firstChild || page.next !== null ? listed : muted("history.joined"),
       page.next !== null && button("history.more", () => look(page.next)),
     );
   }
@@ -175,7 +175,7 @@ export function create() {
 
   const alone = oneAtATime((isBusy) => (past.disabled = isBusy));
 
-  /** Ask in so many words, before several changes are taken back. */
+  /** Ask before several changes are taken back, and name them. */
   function ask(place, change, after) {
     const words = { changes: after.length, documents: after.reduce((sum, { n_docs: n }) => sum + n, 0) };
     const mine = author.get();

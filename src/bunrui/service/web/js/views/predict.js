@@ -3,13 +3,13 @@
 import { Problem, address, get, post } from "../api.js";
 import { bars } from "../bars.js";
 import { correct, relabel, undo } from "../changes.js";
-import { button, data, drawing, field, h, inRow, replace, show, tick, view } from "../dom.js";
+import { button, checkbox, data, drawing, field, h, inRow, muted, press, replace, show, tick, view } from "../dom.js";
 import { fileButton, takesDrops, textOf } from "../files.js";
 import { bind, percent, t } from "../i18n.js";
 import { picker, setPicker } from "../picker.js";
 import { copying, curl, file, literal, program, quoted, same } from "../same.js";
 import { visible } from "../show.js";
-import { answering, canWrite, countedLabels, events, hasSets, labels, state, thresholds } from "../state.js";
+import { answering, canWrite, events, hasSets, labels, state, thresholds } from "../state.js";
 import { announce, guarded, lastOf, oneAtATime, problem, watched } from "../tell.js";
 
 export const LONGEST_EXPLAINED = 100000; // characters, as the service has it
@@ -48,9 +48,9 @@ export function create() {
   const change = h("div", { class: "change", role: "status" });
   const why = h("div", { class: "why" });
   const second = h("section", { class: "second", hidden: true });
-  const several = h("input", { type: "checkbox", id: "several" });
-  const best = h("input", { type: "checkbox", id: "best-thresholds" });
-  const other = h("select", { id: "other-model" });
+  const several = checkbox("several", () => drawFixing());
+  const best = checkbox("best-thresholds", () => run());
+  const other = h("select", { id: "other-model", on: { change: () => run() } });
   const linking = h("div", { class: "row" });
   const elsewhere = same(snippets);
   const own = h(
@@ -87,7 +87,7 @@ export function create() {
   const isOpened = () => area.value === opened.shown;
   const writtenDigest = () => (isOpened() ? opened.digest : null);
 
-  /** Nobody can correct what is shown while it is that of another text, or while a correction is under way. */
+  /** Lock the correction while the result is about another text, and while another correction is under way. */
   function settle() {
     const isOld = found?.text !== written() || found.digest !== writtenDigest();
     fixing.disabled = isChanging || isOld;
@@ -109,7 +109,7 @@ export function create() {
     if (label !== null) shares.querySelector("[aria-pressed=true]")?.focus(); // the one that was pressed is gone
   });
 
-  /** All answers to one text, so that what stands side by side is about the same. */
+  /** Ask for all answers to one text, so that the parts of the result are about the same text. */
   async function ask(text, label) {
     const isLong = text.length > LONGEST_EXPLAINED;
     const model = isLong ? "" : other.value;
@@ -188,7 +188,7 @@ export function create() {
       h("h3", { t: found.set ? "predict.each" : "predict.shares" }),
       bars(entries.filter(isShown), { choose, chosen, before, label: "predict.shares" }),
       left > 0 && [
-        h("p", { class: "muted", t: ["predict.more", { n: left }] }),
+        muted(["predict.more", { n: left }]),
         choose &&
           picker({
             labels: entries.map(([name, share]) => [name, percent(share)]),
@@ -201,9 +201,9 @@ export function create() {
     );
   }
 
-  /** Where the line is drawn between labels that fit and those that do not. */
+  /** The threshold between labels that fit and labels that do not. */
   function cutting() {
-    if (!thresholds.get()) return h("p", { class: "muted", t: "predict.zero" });
+    if (!thresholds.get()) return muted("predict.zero");
     return tick("predict.best", best);
   }
 
@@ -211,7 +211,7 @@ export function create() {
     if (answer.explanation) return drawing(answer.explanation.html);
     const shortened = Array.from(answer.text.slice(0, 20000)).slice(0, 2000).join("");
     return [
-      h("p", { class: "muted", t: ["predict.long", { n: LONGEST_EXPLAINED }] }),
+      muted(["predict.long", { n: LONGEST_EXPLAINED }]),
       h("div", { class: "text", dir: "auto" }, `${visible(shortened)} …`),
     ];
   }
@@ -227,7 +227,7 @@ export function create() {
     replace(
       second,
       answer,
-      h("p", { class: "muted", t: ["predict.by", { model: beside.model }] }),
+      muted(["predict.by", { model: beside.model }]),
       bars(ranked(beside.probabilities).slice(0, MOST_BARS), { label: "predict.shares" }),
       h("h3", { t: "predict.why" }),
       reasons(beside),
@@ -236,10 +236,7 @@ export function create() {
 
   function drawFixing() {
     if (!found) return;
-    if (!canWrite()) {
-      replace(fixing, h("p", { class: "muted", t: "predict.readonly" }));
-      return;
-    }
+    if (!canWrite()) return replace(fixing, muted("predict.readonly"));
     replace(
       fixing,
       h("h3", { t: "predict.fix" }),
@@ -254,10 +251,8 @@ export function create() {
   }
 
   function fixOne() {
-    const chip = ([name]) => {
-      const title = ["predict.thisis", { label: visible(name) }];
-      return h("button", { type: "button", class: "chip", label: title, on: { click: () => fix(name) } }, data(name));
-    };
+    const chip = ([name]) =>
+      press(data(name), () => fix(name), "chip", { label: ["predict.thisis", { label: visible(name) }] });
     return [
       h("div", { class: "chips" }, counted().slice(0, MOST_CHIPS).map(chip)),
       picker({ labels: counted(), onPick: fix }),
@@ -284,7 +279,7 @@ export function create() {
     await tellChange("predict.undone", "", was, null);
   });
 
-  /** Say what was changed, and what that did; there is nothing to compare where the text was edited meanwhile. */
+  /** Tell the change and its effect; if the text was edited meanwhile, there is nothing to compare. */
   async function tellChange(key, label, was, done, isNew = false) {
     before = was.text === written() ? (was.set ?? was).probabilities : null;
     await run();
@@ -305,12 +300,9 @@ export function create() {
 
   // --- elsewhere
 
-  /** A link to the text; what stands behind # is not sent to any server. */
+  /** A link to the text; browsers send the part behind # to no server. */
   function drawLink() {
-    if (found.text.length > LONGEST_LINKED) {
-      replace(linking, h("p", { class: "muted", t: ["predict.nolink", { n: LONGEST_LINKED }] }));
-      return;
-    }
+    if (found.text.length > LONGEST_LINKED) return replace(linking, muted(["predict.nolink", { n: LONGEST_LINKED }]));
     const link = `${location.origin}/#/predict?${new URLSearchParams({ text: found.text })}`;
     replace(linking, h("a", { href: link, t: "predict.link" }), copying(link));
   }
@@ -327,7 +319,7 @@ export function create() {
     };
   }
 
-  /** Texts to begin with: documents of the file for who has the token, else those of the demonstration. */
+  /** Texts to begin with: with the token documents of the file, else those of the demonstration. */
   const offer = watched(async () => {
     const seen = wasSeen;
     const texts = canWrite() && state.info.keep === "text" ? await ownExamples() : demoExamples();
@@ -338,7 +330,7 @@ export function create() {
       texts.map(({ text, digest = null }) => {
         const short = Array.from(text).slice(0, SHORT_EXAMPLE).join("");
         const name = visible(short.length < text.length ? `${short}…` : text);
-        return h("button", { type: "button", class: "chip", on: { click: () => open(text, digest) } }, data(name));
+        return press(data(name), () => open(text, digest), "chip");
       }),
     );
     show(examples, texts.length > 0);
@@ -410,8 +402,6 @@ export function create() {
   area.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
   });
-  several.addEventListener("change", drawFixing);
-  for (const control of [other, best]) control.addEventListener("change", () => run());
   let wasSeen = null;
   events.addEventListener("info", () => {
     const seen = [state.info.service.file, canWrite()].join();

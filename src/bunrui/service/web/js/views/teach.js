@@ -1,7 +1,7 @@
 // Teach: documents without labels, one after the other, a key for each label, and how good the classifier is by now.
 
 import { address, ask, get, post, work } from "../api.js";
-import { button, drawing, h, inRow, replace, show, tick, view } from "../dom.js";
+import { button, checkbox, choice, drawing, field, h, inRow, muted, replace, show, tick, view } from "../dom.js";
 import { percent, t } from "../i18n.js";
 import { keyButton, keysOf, labelButton, pressKey } from "../keys.js";
 import { picker } from "../picker.js";
@@ -43,7 +43,7 @@ export function create() {
   const done = []; // what was answered or skipped, to take it back
   const sent = new Set(); // digests that need no answer, whatever the service still says
 
-  const locked = h("p", { class: "muted", t: "teach.readonly" });
+  const locked = muted("teach.readonly");
   const names = h("input", {
     type: "text",
     id: "teach-labels",
@@ -74,14 +74,16 @@ export function create() {
   const card = h("div", { class: "card", tabindex: -1 });
   // From the search back to the keys: leaving the field closes its list.
   card.addEventListener("keydown", ({ key }) => key === "Escape" && card.focus(), { capture: true });
-  const several = h("input", { type: "checkbox", id: "teach-several" });
+  const several = checkbox("teach-several", () => {
+    chosen = [];
+    if (known?.documents) draw();
+  });
   const whole = h("p");
-  const wish = h(
-    "select",
-    { id: "teach-wish" },
-    WISHES.map((share) => h("option", { value: share }, percent(share))),
-  );
-  wish.value = localStorage.getItem(WISH) ?? "0.9";
+  const wishes = WISHES.map((share) => h("option", { value: share }, percent(share)));
+  const wish = choice("teach-wish", wishes, localStorage.getItem(WISH) ?? "0.9", (share) => {
+    localStorage.setItem(WISH, share);
+    measure();
+  });
   const measured = h("div", { "aria-live": "polite" });
   const place = h("p", { class: "muted" });
   const pool = h("input", { type: "checkbox", id: "teach-pool", "aria-describedby": "teach-help" });
@@ -94,7 +96,7 @@ export function create() {
       "aside",
       { label: "teach.progress" },
       measured,
-      h("p", { class: "field" }, h("label", { for: "teach-wish", t: "teach.wish" }), wish),
+      h("p", {}, field("teach.wish", wish)),
       tick("teach.several", several),
       tick("teach.pool", pool),
       help,
@@ -172,7 +174,7 @@ export function create() {
   const fetchQuestions = async (n, options) =>
     (await post("/v1/teach/next", { client: client(), n: Math.min(n, MOST_ASKED), ...options })).questions;
 
-  /** Have questions wait here; those that are known already are not new. */
+  /** Fetch questions, so that some wait here; leave out those that are here already. */
   function more(options) {
     const isStill = isThis;
     const fetching = async () => {
@@ -220,9 +222,8 @@ export function create() {
       replace(
         card,
         h("p", { t: isOver ? "teach.end" : "teach.waiting" }),
-        known.skipped > 0 &&
-          button(["teach.again", { n: known.skipped }], again),
-        done.length > 0 && keyButton("u", h("span", { t: "audit.undo" }), back),
+        known.skipped > 0 && button(["teach.again", { n: known.skipped }], again),
+        done.length > 0 && keyButton("u", "audit.undo", back),
       );
       if (isOver) announce(t("teach.end"));
       return;
@@ -232,9 +233,9 @@ export function create() {
     const words = { label: visible(guess ?? ""), share: percent(current.probability) };
     replace(
       card,
-      current.random && h("p", { class: "muted", t: "teach.random" }),
+      current.random && muted("teach.random"),
       h("p", { class: "text", dir: "auto" }, visible(current.text)),
-      current.cut > 0 && h("p", { class: "muted", t: ["explain.more", { left: current.cut }] }),
+      current.cut > 0 && muted(["explain.more", { left: current.cut }]),
       guess !== null && h("p", { t: ["teach.guess", words] }),
       h(
         "div",
@@ -252,9 +253,9 @@ export function create() {
       h(
         "div",
         { class: "row decide" },
-        several.checked && keyButton("Enter", h("span", { t: "teach.learn" }), () => chosen.length && answer(chosen), "primary"),
-        keyButton("s", h("span", { t: "teach.skip" }), () => answer(null)),
-        done.length > 0 && keyButton("u", h("span", { t: "audit.undo" }), back),
+        several.checked && keyButton("Enter", "teach.learn", () => chosen.length && answer(chosen), "primary"),
+        keyButton("s", "teach.skip", () => answer(null)),
+        done.length > 0 && keyButton("u", "audit.undo", back),
       ),
     );
     mark();
@@ -387,7 +388,7 @@ export function create() {
             { n: found.agreed, of: found.guessed },
           ]),
       ),
-      !isKnown && h("p", { class: "muted", t: found.trained ? "teach.trained" : "teach.early" }),
+      !isKnown && muted(found.trained ? "teach.trained" : "teach.early"),
       found.html && drawing(found.html),
       isKnown && h("p", { t: takes }),
     );
@@ -416,18 +417,11 @@ export function create() {
   const usePool = useAlone(async () => {
     await sending;
     await post(pool.checked ? "/v1/teach/unlabelled" : "/v1/unlabelled/unlearn", {});
+    await refresh();
     await measure();
   });
   pool.addEventListener("change", usePool);
 
-  wish.addEventListener("change", () => {
-    localStorage.setItem(WISH, wish.value);
-    measure();
-  });
-  several.addEventListener("change", () => {
-    chosen = [];
-    if (known?.documents) draw();
-  });
 
   function lock() {
     const has = Boolean(known?.documents);

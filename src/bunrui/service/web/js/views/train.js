@@ -1,9 +1,9 @@
-// Train: files, what is in them, and learning them.
+// Train: look into files, learn their documents, and measure the classifier.
 
 import { Problem, address, work } from "../api.js";
 import { bars } from "../bars.js";
 import { noted, undo } from "../changes.js";
-import { button, h, replace, view } from "../dom.js";
+import { button, h, muted, replace, view } from "../dom.js";
 import { number, percent, t } from "../i18n.js";
 import { calibration, results } from "../results.js";
 import { curlJob, file, literal, program, quoted, same } from "../same.js";
@@ -18,7 +18,7 @@ export function create() {
   const running = h("div");
   const outcome = h("div", { class: "outcome", role: "status" });
   const measured = h("div", { class: "grid" });
-  const locked = h("p", { class: "muted", t: "train.readonly" });
+  const locked = muted("train.readonly");
 
   const alone = oneAtATime((isBusy) => {
     files.lock(isBusy);
@@ -40,7 +40,7 @@ export function create() {
         h("h3", { t: ["train.labels", { n: seen.n_labels }] }),
         bars(entries.slice(0, MOST_LABELS), { most, write: number, label: "train.counts" }),
         seen.n_labels > MOST_LABELS &&
-          h("p", { class: "muted", t: ["predict.more", { n: seen.n_labels - MOST_LABELS }] }),
+          muted(["predict.more", { n: seen.n_labels - MOST_LABELS }]),
         beginning("train.go", seen, skips, start),
       ];
     },
@@ -90,8 +90,7 @@ export function create() {
       outcome,
       h("p", { t: [key, words] }),
       change.duplicates > 0 && h("p", { class: "warning", t: ["train.duplicates", { n: change.duplicates }] }),
-      change.transaction !== null &&
-        button("predict.undo", () => takeBack(change)),
+      change.transaction !== null && button("predict.undo", () => takeBack(change)),
     );
     announce(t(key, words));
   }
@@ -104,7 +103,7 @@ export function create() {
     if (!isLast()) return;
     replace(
       measured,
-      h("div", {}, h("h3", { t: "train.measured" }), h("p", { class: "muted", t: "evaluate.about" }), results(found)),
+      h("div", {}, h("h3", { t: "train.measured" }), muted("evaluate.about"), results(found)),
       calibration(found),
     );
     announce(t("evaluate.done", { accuracy: percent(found.accuracy) }));

@@ -1,7 +1,8 @@
 // Words: what a word says about each label, and the words that say most.
 
 import { address, get } from "../api.js";
-import { data, h, replace, svg, table, view } from "../dom.js";
+import { swing } from "../bars.js";
+import { data, h, muted, press, replace, table, view } from "../dom.js";
 import { number, t } from "../i18n.js";
 import { picker } from "../picker.js";
 import { curl, file, labelLiteral, literal, program, quoted, same } from "../same.js";
@@ -74,17 +75,12 @@ export function create() {
     return table(
       { class: "contributions wide" },
       [head("words.label"), head("words.count", "number"), head("words.weight", "number"), h("td")],
-      rows.map(([name, count, weight]) => {
-        const size = largest ? (50 * Math.abs(weight)) / largest : 0;
-        const [x, fill] = weight < 0 ? [50 - size, "var(--against)"] : [50, "var(--for)"];
-        const bar = svg("rect", { x, width: size, height: 8, fill });
-        return [
-          h("th", { scope: "row" }, data(name)),
-          h("td", { class: "number" }, number(count)),
-          h("td", { class: "number" }, write(weight)),
-          h("td", {}, svg("svg", { viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" }, bar)),
-        ];
-      }),
+      rows.map(([name, count, weight]) => [
+        h("th", { scope: "row" }, data(name)),
+        h("td", { class: "number" }, number(count)),
+        h("td", { class: "number" }, write(weight)),
+        h("td", {}, swing(weight, largest)),
+      ]),
       h("caption", {}, data(shown(found.word), { class: "feature" })),
     );
   }
@@ -98,7 +94,7 @@ export function create() {
     replace(
       more,
       others.length > 0 && [
-        h("p", { class: "muted", t: ["words.more", { n: others.length }] }),
+        muted(["words.more", { n: others.length }]),
         picker({ labels: others, onPick: addColumn, key: "words.column", makes: false }),
       ],
     );
@@ -127,14 +123,12 @@ export function create() {
       {},
       words.map(({ word, weight, counts }) => {
         const title = ["words.times", { weight, n: timesIn(counts, name) }];
-        const press = { type: "button", class: `feature ${level(weight, largest)}`, title };
-        const button = h("button", press, data(shown(word)));
-        button.addEventListener("click", () => {
+        const look = () => {
           input.value = word.trim();
           find(word);
           answer.scrollIntoView({ block: "nearest" });
-        });
-        return h("li", {}, button);
+        };
+        return h("li", {}, press(data(shown(word)), look, `feature ${level(weight, largest)}`, { title }));
       }),
     );
   }
