@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from bunrui.cli.console import Bar
-from bunrui.cli.datasets import _Transfer
+from bunrui.cli.datasets import _transfer
 from bunrui.datasets import CORPORA
 
 SMS = "ham\tOk lar...\nspam\tFree entry in 2 a wkly comp\nham\tü there?\n"
@@ -264,13 +263,11 @@ class Terminal(io.StringIO):
 
 def transferred(monkeypatch: pytest.MonkeyPatch, stderr: io.StringIO) -> str:
     monkeypatch.setattr("sys.stderr", stderr)
-    monkeypatch.setattr(Bar, "_PATIENCE", -1)
     monkeypatch.setenv("TERM", "xterm")
-    with _Transfer() as bar:
-        assert isinstance(bar, _Transfer)
+    with _transfer() as report:
         for what, total in (("aclImdb_v1.tar.gz", 4_000_000), ("reading", None)):
             for done in (1_000_000, 4_000_000):
-                bar.report(what, done, total)
+                report(what, done, total)
     return stderr.getvalue()
 
 

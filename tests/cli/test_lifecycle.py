@@ -224,7 +224,7 @@ def test_relabel_no_documents(run, box: str) -> None:
             "say which documents by one of DATA, --by-id and --by-digest, not by several.",
         ),
         (["docs.jsonl"], "missing option '--to'."),
-        (["docs.jsonl", "--to", ""], "--to is empty: give the label a name."),
+        (["docs.jsonl", "--to", ""], "invalid value for '--to': it is empty."),
     ],
 )
 def test_relabel_wrong_usage(run, box: str, arguments: list[str], message: str) -> None:
