@@ -16,7 +16,7 @@ from bunrui.cli.collection import collect, is_classifier
 from bunrui.cli.console import interrupts, say, show, to_json, uninterrupted
 from bunrui.cli.documents import DIGITS, require
 from bunrui.cli.options import Analysis, LabelledDocuments, Model
-from bunrui.cli.output import check_name, replace_when_done, write_page
+from bunrui.cli.output import check_folder, check_name, replace_when_done, write_page
 from bunrui.cli.parameters import LabelledData, flag, option
 from bunrui.errors import DataError, EncodingError, OptionError, UnlearnError
 from bunrui.labels import text_of
@@ -78,7 +78,9 @@ def audit(
         apply_fixes(data[0], apply)
         return
     check_name(html)
-    check_name(output, "--output", "a table to be edited", (".csv",), is_new=True)
+    check_name(output, "--output", "a table to be edited", (".csv",))
+    if output is not None:
+        check_folder(output, is_new=True)
     with interrupts("interrupted"):
         found = collect(data, documents, model, Analysis())
         result = bunrui.selection.audit(found.classifier, found.texts, found.labels)

@@ -41,14 +41,6 @@ class Collection(NamedTuple):
     lines: list[int | None]
 
 
-class Alone(NamedTuple):
-    """Documents that predicted each other; `n_duplicates` is None where nobody looked for any."""
-
-    evaluation: Evaluation
-    collection: Collection
-    n_duplicates: int | None
-
-
 def is_classifier(path: str) -> bool:
     """Whether a file is a classifier."""
     try:
@@ -121,8 +113,8 @@ def read_all(reader: Reader, done: str) -> dict[str, list[Any]]:
 
 def evaluate_alone(
     data: list[str], documents: LabelledDocuments, model: Model, analysis: Analysis, parts: Parts
-) -> Alone:
-    """Each document predicted by the others."""
+) -> tuple[Collection, Evaluation, int | None]:
+    """Documents that predict each other, the result, and the number of copies among them, if that is known."""
     found = collect(data, documents, model, analysis, partial(_check_leaves_out, parts))
     clf, texts, labels = found.classifier, found.texts, found.labels
     cut = parts.of(found)
@@ -136,7 +128,7 @@ def evaluate_alone(
         say(f"probabilities are those before calibration; 'bunrui evaluate {data[0]} TEST' applies it")
     say_labels(labels)
     say_several(sum(len(as_list(row)) > 1 for row in labels))
-    return Alone(evaluation, found, say_duplicates(found))
+    return found, evaluation, say_duplicates(found)
 
 
 def _check_leaves_out(parts: Parts, clf: AnyClassifier) -> None:

@@ -37,9 +37,7 @@ class _Analysis(Analysis):
 
 def evaluate(
     *,
-    file: str = file_argument(
-        "FILE", "The classifier; with --loo or --folds, DATA, or a classifier that keeps texts.", required=True
-    ),
+    file: str = file_argument("FILE", "The classifier; with --loo or --folds, DATA, or a classifier that keeps texts."),
     documents: LabelledDocuments,
     model: Model,
     analysis: _Analysis,
@@ -99,10 +97,10 @@ def evaluate(
             raise OptionError("--labels needs a classifier and documents to test: bunrui evaluate FILE TEST --labels.")
         data = [file, *(data or [])]
         with interrupts("interrupted"):
-            alone = evaluate_alone(data, documents, model, analysis, parts)
-            evaluation = _report(alone.evaluation, positive, json=json)
+            collection, found, n_duplicates = evaluate_alone(data, documents, model, analysis, parts)
+            evaluation = _report(found, positive, json=json)
             if page is not None:
-                write_page(page, page_of_themselves(data, alone._replace(evaluation=evaluation), parts))
+                write_page(page, page_of_themselves(data, collection, evaluation, n_duplicates, parts))
         return
     if not data:
         raise OptionError("there is nothing to evaluate on: give DATA, or --loo or --folds.")
@@ -114,11 +112,11 @@ def evaluate(
         classifier, learned = model.of(opened), LearnedBefore.into(opened.path)
         wrong = _Wrong()
         if several.labels:
-            found: Any = _of_sets(classifier, reader, several, learned)
+            measured: Any = _of_sets(classifier, reader, several, learned)
         else:
-            found = _of_labels(classifier, reader, None if page is None else wrong, learned)
+            measured = _of_labels(classifier, reader, None if page is None else wrong, learned)
         learned.say(file)
-        evaluation = _report(found, positive, json=json)
+        evaluation = _report(measured, positive, json=json)
         if page is not None and isinstance(evaluation, bunrui.evaluation.Evaluation):
             write_page(page, page_of_test(file, data, opened, classifier, evaluation, wrong.documents))
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 def merge(
     *,
-    file: str = file_argument("FILE", "The classifier to add to; made if it is not there.", required=True),
-    others: list[str] = file_argument("OTHER", "Classifiers with the same analyzer.", required=True),
+    file: str = file_argument("FILE", "The classifier to add to; made if it is not there."),
+    others: list[str] = file_argument("OTHER", "Classifiers with the same analyzer."),
     unique: bool = flag("--unique", "Refuse files that have learned the same text."),
 ) -> None:
     """Add other classifiers to a classifier.
@@ -71,7 +71,7 @@ def _create_alike(file: str, opened: list[bunrui.StoredClassifier]) -> AbstractC
 def copy(
     *,
     file: Classifier,
-    new: str = file_argument("NEW", "The copy; it must not be there yet.", required=True),
+    new: str = file_argument("NEW", "The copy; it must not be there yet."),
 ) -> None:
     """Copy a classifier, also while it learns.
 
@@ -91,8 +91,8 @@ def copy(
 
 def slim(
     *,
-    file: str = file_argument("IN", "The classifier.", required=True),
-    copy: str = file_argument("OUT", "The copy; it must not be there yet.", required=True),
+    file: str = file_argument("IN", "The classifier."),
+    copy: str = file_argument("OUT", "The copy; it must not be there yet."),
     min_df: int = option("--min-df", "N", "Leave out words of fewer documents, for good.", min=1, default=1),
     memory: str | None = MEMORY,
 ) -> None:

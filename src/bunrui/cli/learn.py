@@ -54,7 +54,7 @@ _POOL = "Texts without a label, to help where labels are few. Can be repeated."
 
 def learn(
     *,
-    file: str = file_argument("FILE", "The classifier; made if it is not there.", required=True),
+    file: str = file_argument("FILE", "The classifier; made if it is not there."),
     data: list[str] | None = argument("DATA", _DATA),
     documents: LabelledDocuments,
     model: Model,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bunrui.classifier import AnyClassifier
-    from bunrui.cli.collection import Alone
+    from bunrui.cli.collection import Collection
     from bunrui.cli.predict import Answer
     from bunrui.evaluation import Evaluation
 
@@ -276,12 +276,7 @@ def check_folder(path: str, *, is_new: bool = False) -> None:
 
 
 def check_name(
-    path: str | None,
-    option: str = "--html",
-    what: str = "a page",
-    suffixes: tuple[str, ...] = (".html", ".htm"),
-    *,
-    is_new: bool = False,
+    path: str | None, option: str = "--html", what: str = "a page", suffixes: tuple[str, ...] = (".html", ".htm")
 ) -> None:
     """Refuse at once a file that could not be written, or that would take the place of something else."""
     if path is None:
@@ -289,8 +284,6 @@ def check_name(
     check_folder(path)
     if not path.lower().endswith(suffixes):
         raise OptionError(f"{option} writes {what}: give a name that ends in {suffixes[0]}, not {path!r}.")
-    if is_new:
-        check_folder(path, is_new=True)
 
 
 def write_page(path: str, page: str) -> None:
@@ -302,12 +295,13 @@ def write_page(path: str, page: str) -> None:
     say(f"wrote {path}")
 
 
-def page_of_themselves(data: list[str], found: Alone, parts: Parts) -> str:
+def page_of_themselves(
+    data: list[str], found: Collection, evaluation: Evaluation, n_duplicates: int | None, parts: Parts
+) -> str:
     """The page of documents that predict each other."""
-    collection = found.collection
-    clf = collection.classifier
-    texts, places = collection.texts, list(map(place_of, collection.sources, collection.lines))
-    rows = getattr(found.evaluation, "rows", None)
+    clf = found.classifier
+    texts, places = found.texts, list(map(place_of, found.sources, found.lines))
+    rows = getattr(evaluation, "rows", None)
     if rows is not None:
         texts, places = [texts[row] for row in rows], [places[row] for row in rows]
     counts = not clf.needs_documents and not reads_tables(clf)
@@ -319,17 +313,17 @@ def page_of_themselves(data: list[str], found: Alone, parts: Parts) -> str:
         how = f"each of {parts.folds} parts by the others" + (f", cut by {parts.by}" if parts.by is not None else "")
     learned = None
     if counts:
-        learned = bunrui.TextClassifier(**clf.get_params()).learn(collection.texts, collection.labels)
+        learned = bunrui.TextClassifier(**clf.get_params()).learn(found.texts, found.labels)
     return bunrui.report.evaluation_page(
-        found.evaluation,
+        evaluation,
         title=", ".join(map(os.path.basename, data)),
         facts=[("Predicted", how), *_describe(clf)],
         texts=texts,
         places=places,
         classifier=learned,
         is_learned=True,
-        curve=_curve(clf, collection.texts, collection.labels) if counts else None,
-        n_duplicates=found.n_duplicates,
+        curve=_curve(clf, found.texts, found.labels) if counts else None,
+        n_duplicates=n_duplicates,
     )
 
 

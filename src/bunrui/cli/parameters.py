@@ -27,9 +27,9 @@ def argument(metavar: str, help: str, *, required: bool = False, **settings: Any
     return _declared(typer.Argument(metavar=metavar, help=help, show_default=False, **settings), None, required)
 
 
-def file_argument(metavar: str, help: str, *, required: bool = False) -> Any:
+def file_argument(metavar: str, help: str) -> Any:
     """The name of a classifier, or several."""
-    return argument(metavar, help, required=required, callback=_check_full)
+    return argument(metavar, help, required=True, callback=_check_full)
 
 
 def option(

@@ -48,7 +48,7 @@ _ACTIONS = {action.value: action for action in _Action}
 
 def teach(
     *,
-    file: str = file_argument("FILE", "The classifier; made if it is not there.", required=True),
+    file: str = file_argument("FILE", "The classifier; made if it is not there."),
     data: list[str] = argument("DATA", "Files, folders or mailboxes; labels in them are not read.", required=True),
     documents: Documents,
     model: Model,
