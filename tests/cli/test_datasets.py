@@ -17,6 +17,10 @@ import pytest
 from bunrui.cli.datasets import _transfer
 from bunrui.datasets import CORPORA
 
+WAYS = (
+    "write 'datasets list' to see the corpora, 'datasets fetch NAME' to get one, such as imdb, or 'datasets path NAME' "
+    "to find its folder."
+)
 SMS = "ham\tOk lar...\nspam\tFree entry in 2 a wkly comp\nham\tü there?\n"
 TERMS = """sms: SMS Spam Collection 1 (Almeida et al. 2011)
 licence: CC BY 4.0. Creative Commons Attribution 4.0, as the UCI Machine Learning Repository says. \
@@ -237,14 +241,10 @@ def test_an_unknown_corpus(run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (
-            [],
-            "say what to do: 'datasets list' shows the corpora, 'datasets fetch NAME' gets one, such as "
-            "'bunrui datasets fetch imdb', and 'datasets path NAME' says where it is.",
-        ),
-        (["get", "imdb"], "write 'datasets list', 'datasets fetch NAME' or 'datasets path NAME'."),
-        (["fetch"], "write 'datasets list', 'datasets fetch NAME' or 'datasets path NAME'."),
-        (["list", "imdb"], "write 'datasets list', 'datasets fetch NAME' or 'datasets path NAME'."),
+        ([], WAYS),
+        (["get", "imdb"], WAYS),
+        (["fetch"], WAYS),
+        (["list", "imdb"], WAYS),
         (["path", "imdb", "--from", "x"], "--from goes with 'datasets fetch NAME'."),
         (["path", "imdb", "--json"], "--json goes with 'datasets list'."),
     ],

@@ -67,13 +67,11 @@ def datasets(
       bunrui learn imdb.bunrui $(bunrui datasets path imdb)/train.parquet
       bunrui datasets fetch sms --from ~/Downloads/smsspamcollection.zip
     """
-    if action is None:
-        raise OptionError(
-            "say what to do: 'datasets list' shows the corpora, 'datasets fetch NAME' gets one, such as "
-            "'bunrui datasets fetch imdb', and 'datasets path NAME' says where it is."
-        )
     if action not in _ACTIONS or (name is None) != (action == "list"):
-        raise OptionError("write 'datasets list', 'datasets fetch NAME' or 'datasets path NAME'.")
+        raise OptionError(
+            "write 'datasets list' to see the corpora, 'datasets fetch NAME' to get one, such as imdb, or 'datasets "
+            "path NAME' to find its folder."
+        )
     if source is not None and action != "fetch":
         raise OptionError("--from goes with 'datasets fetch NAME'.")
     if json and action != "list":

@@ -100,7 +100,7 @@ class Documents:
         With `columns` they are tables; `without` names a column of labels that are not looked at.  A `sparing` reader
         takes less memory.  `label_type` is that of FILE; the first label decides where it has none.
         """
-        options: dict[str, Any] = {name: value for name, value in dataclasses.asdict(self).items() if value}
+        options: dict[str, Any] = {name: value for name, value in vars(self).items() if value}
         if columns:
             if self.text:
                 raise OptionError("FILE reads tables with all columns: leave --text out.")
@@ -109,7 +109,7 @@ class Documents:
                 # Where nobody looks for labels, a column called label may be one of the table.
                 options["label"] = without or ""
         label = options.pop("as_", None)
-        if label is not None and getattr(self, "label", None) is not None:
+        if label is not None and "label" in options:
             raise OptionError("--as gives all documents one label, and --label reads theirs: give one of them.")
         check_text(label or "", "--as", "give the label another name")
         sources: list[Any] = list(data)
@@ -270,8 +270,8 @@ class Model:
         >>> Model(model="complement", alpha="default", max_features="all").given()
         {'model': 'complement', 'alpha': None, 'max_features': None}
         """
-        options = {name: value for name, value in vars(self).items() if value is not None}
-        return {name: None if value in ("default", "all") else value for name, value in options.items()}
+        given = ((name, value) for name, value in vars(self).items() if value is not None)
+        return {name: None if value in ("default", "all") else value for name, value in given}
 
     def of(self, classifier: AnyClassifier) -> AnyClassifier:
         """The classifier, read as was asked for."""
@@ -321,10 +321,7 @@ class Analysis:
         >>> Analysis(analyzer="words", numbers=True).given()
         {'name': 'words', 'numbers': True}
         """
-        fields = {name: value for name, value in vars(self).items() if value}
-        if "analyzer" in fields:
-            fields = {"name": fields.pop("analyzer")} | fields
-        return fields
+        return {"name" if name == "analyzer" else name: value for name, value in vars(self).items() if value}
 
 
 @dataclass(frozen=True)
