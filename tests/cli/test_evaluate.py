@@ -484,7 +484,7 @@ def test_pages_that_cannot_be_written(run, letters: Path, arguments: list[str], 
 
 def test_label_sets_have_no_page(run, mail: Path) -> None:
     found = run("evaluate", "mail.bunrui", "mail.csv", "--labels", "--html", "a.html")
-    assert found.code == 2 and found.err.startswith("error: --html goes with one label for each document")
+    assert found.code == 2 and found.err.startswith("error: --positive and --html go with one label for each document")
     assert not Path("a.html").exists()
 
 

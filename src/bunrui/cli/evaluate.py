@@ -84,10 +84,8 @@ def evaluate(
       bunrui evaluate topics.bunrui test.csv --separator ';' --labels --threshold best
     """
     several.check()
-    if several.labels and positive is not None:
-        raise OptionError("--positive goes with one label for each document: leave --labels out.")
-    if several.labels and page is not None:
-        raise OptionError("--html goes with one label for each document: leave --labels out.")
+    if several.labels and (positive, page) != (None, None):
+        raise OptionError("--positive and --html go with one label for each document: leave --labels out.")
     parts.check()
     check_name(page)
     if loo or parts.folds is not None:

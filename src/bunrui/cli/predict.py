@@ -92,10 +92,8 @@ def predict(
         raise OptionError("--json writes to stdout: for a file, give --output the suffix .jsonl.")
     check_not_read(output, data or ())
     several.check()
-    if several.labels and (top is not None or log_odds is not None):
-        raise OptionError("--labels goes without --top and --log-odds.")
-    if several.labels and unsure is not None:
-        raise OptionError("--labels goes without --unsure.")
+    if several.labels and (top, log_odds, unsure) != (None, None, None):
+        raise OptionError("--labels goes without --top, --log-odds and --unsure.")
     if engine.is_ray:
         engine.refuse(line=line, labels=several.labels, json=json, unsure=unsure is not None)
         if not data or output is None:
