@@ -180,7 +180,6 @@ def lines_of(rows: Rows, scores: bool) -> Iterator[str]:
     """
     found = rows.rows.to_pylist()
     if found and isinstance(found[0], dict):
-        _refuse_column(scores and SCORE in found[0])
         lines = (json.dumps(_to_json_value(row), ensure_ascii=False) for row in found)
     else:
         lines = iter(found)
