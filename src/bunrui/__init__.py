@@ -6,6 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bunrui import datasets as datasets
+    from bunrui import documents as documents
+    from bunrui import evaluation as evaluation
+    from bunrui import report as report
     from bunrui import selection as selection
     from bunrui import store as store
     from bunrui.analysis import AnalyzerSpec

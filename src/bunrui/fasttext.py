@@ -20,6 +20,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from inspect import Parameter, Signature
 from io import BytesIO
 from typing import Any
 
@@ -32,6 +33,7 @@ from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.engines.stream import texts_of
 from bunrui.errors import DataError, StoreError
 from bunrui.labels import as_list, text_of
+from bunrui.store.options import save_counts
 
 __all__ = ["BOW", "EOS", "EOW", "FastText", "load_model", "tokenize", "train_supervised", "train_unsupervised"]
 
@@ -111,16 +113,10 @@ def train_supervised(*values: Any, **named: Any) -> FastText:
 
 def _arguments(values: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
     """The given parameters; older names of fastText become the present ones."""
-    if len(values) > len(_DEFAULTS):
-        raise TypeError(f"train_supervised takes {len(_DEFAULTS)} arguments, not {len(values)}")
-    given = dict(zip(_DEFAULTS, values, strict=False))
-    for name, value in named.items():
-        name = _OLDER.get(name, name)
-        if name not in _DEFAULTS:
-            raise TypeError(f"unexpected keyword argument '{name}'")
-        if name in given:
-            raise TypeError(f"multiple values for argument '{name}'")
-        given[name] = value
+    signature = Signature([Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in _DEFAULTS])
+    given = signature.bind_partial(
+        *values, **{_OLDER.get(name, name): value for name, value in named.items()}
+    ).arguments
     if not given.get("input"):
         raise ValueError("give the file with the documents as `input`")
     if given.get("loss", "softmax") not in _LOSSES:
@@ -303,9 +299,7 @@ class FastText:
     # Files
 
     def save_model(self, path: Any) -> None:
-        """Write a file of bunrui with the counts of words, and no texts; one that is there is replaced."""
-        from bunrui.store.options import save_counts
-
+        """Write a file of bunrui with the counts of words, without texts; it replaces an old one."""
         save_counts(os.fspath(path), self.classifier, label=self._prefix)
 
     def quantize(self, *values: Any, **named: Any) -> None:

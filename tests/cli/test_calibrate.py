@@ -265,7 +265,7 @@ def test_unsure_needs_the_model_that_is_calibrated(run, big: Path) -> None:
     [
         (["--unsure", "1.5"], "invalid value for '--unsure'"),
         (["--unsure", "x"], "invalid value for '--unsure'"),
-        (["--unsure", "0.05", "--labels"], "--labels goes without --unsure."),
+        (["--unsure", "0.05", "--labels"], "--labels goes without --top, --log-odds and --unsure."),
     ],
 )
 def test_wrong_usage(run, big: Path, options: list[str], message: str) -> None:

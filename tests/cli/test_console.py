@@ -4,11 +4,13 @@ import io
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from bunrui.cli.console import Bar, show, uninterrupted
+from bunrui.cli.console import Bar, kept_whole, show, uninterrupted
 from bunrui.documents import read
 from tests.support.waiting import PATIENCE
 
@@ -76,6 +78,24 @@ def test_ctrl_c_waits() -> None:
     with uninterrupted():
         os.kill(os.getpid(), signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_does_not_stop_the_end_of_a_change() -> None:
+    done = []
+
+    @contextmanager
+    def change() -> Iterator[str]:
+        yield "changing"
+        os.kill(os.getpid(), signal.SIGINT)
+        done.append("written")
+
+    with kept_whole(change()) as step:
+        assert (step, done) == ("changing", [])
+    assert done == ["written"]
+    with pytest.raises(KeyboardInterrupt), kept_whole(change()):
+        raise KeyboardInterrupt
+    assert done == ["written"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals")

@@ -56,8 +56,7 @@ def test_another_part_is_not_replaced(run, shards: list[str], arguments: list[st
     assert run("count", *arguments, "-o", "a.bunrui") == (
         1,
         "",
-        "error: a.bunrui is there already, and not what would be counted now: it has other shards, or was counted with "
-        "other options. Delete it, or give another name\n",
+        "error: a.bunrui: this is there already, with other shards or options: delete it, or give another name\n",
     )
 
 
@@ -111,11 +110,15 @@ def test_what_was_killed_is_made_again(run, start, tmp_path: Path) -> None:
     ("arguments", "code", "err"),
     [
         (["a.csv"], 2, "error: missing option '--output' / '-o'.\nTry 'bunrui count --help'.\n"),
-        (["a.csv", "-o", ""], 2, "error: --output is empty: give the part a name.\nTry 'bunrui count --help'.\n"),
+        (
+            ["a.csv", "-o", ""],
+            2,
+            "error: invalid value for '--output' / '-o': it is empty.\nTry 'bunrui count --help'.\n",
+        ),
         (
             ["a.csv", "-o", "x", "--shard-id", " "],
             2,
-            "error: --shard-id is empty: give the shard a name.\nTry 'bunrui count --help'.\n",
+            "error: invalid value for '--shard-id': it is empty.\nTry 'bunrui count --help'.\n",
         ),
         (["no.csv", "-o", "x"], 1, "error: there is no file 'no.csv': check the path\n"),
         (["no.csv", "-o", "no/x"], 1, "error: no/x: there is no folder no: make it, or check the path\n"),

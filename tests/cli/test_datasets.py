@@ -14,11 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from bunrui.cli.console import Bar
-from bunrui.cli.datasets import _Transfer
+from bunrui.cli.datasets import _transfer
 from bunrui.datasets import CORPORA
 from tests.support.waiting import PATIENCE
 
+WAYS = (
+    "write 'datasets list' to see the corpora, 'datasets fetch NAME' to get one, such as imdb, or 'datasets path NAME' "
+    "to find its folder."
+)
 SMS = "ham\tOk lar...\nspam\tFree entry in 2 a wkly comp\nham\tü there?\n"
 TERMS = """sms: SMS Spam Collection 1 (Almeida et al. 2011)
 licence: CC BY 4.0. Creative Commons Attribution 4.0, as the UCI Machine Learning Repository says. \
@@ -239,14 +242,10 @@ def test_an_unknown_corpus(run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (
-            [],
-            "say what to do: 'datasets list' shows the corpora, 'datasets fetch NAME' gets one, such as "
-            "'bunrui datasets fetch imdb', and 'datasets path NAME' says where it is.",
-        ),
-        (["get", "imdb"], "write 'datasets list', 'datasets fetch NAME' or 'datasets path NAME'."),
-        (["fetch"], "write 'datasets list', 'datasets fetch NAME' or 'datasets path NAME'."),
-        (["list", "imdb"], "write 'datasets list', 'datasets fetch NAME' or 'datasets path NAME'."),
+        ([], WAYS),
+        (["get", "imdb"], WAYS),
+        (["fetch"], WAYS),
+        (["list", "imdb"], WAYS),
         (["path", "imdb", "--from", "x"], "--from goes with 'datasets fetch NAME'."),
         (["path", "imdb", "--json"], "--json goes with 'datasets list'."),
     ],
@@ -265,13 +264,11 @@ class Terminal(io.StringIO):
 
 def transferred(monkeypatch: pytest.MonkeyPatch, stderr: io.StringIO) -> str:
     monkeypatch.setattr("sys.stderr", stderr)
-    monkeypatch.setattr(Bar, "_PATIENCE", -1)
     monkeypatch.setenv("TERM", "xterm")
-    with _Transfer() as bar:
-        assert isinstance(bar, _Transfer)
+    with _transfer() as report:
         for what, total in (("aclImdb_v1.tar.gz", 4_000_000), ("reading", None)):
             for done in (1_000_000, 4_000_000):
-                bar.report(what, done, total)
+                report(what, done, total)
     return stderr.getvalue()
 
 

@@ -178,7 +178,7 @@ def test_folds(run, by: str, model: str, tmp_path: Path) -> None:
         (["data.csv", "--loo", "--folds", "2"], "not both"),
         (["data.csv", "--by", "id"], "give --folds K"),
         (["data.csv", "--loo", "--by", "id"], "give --folds K"),
-        (["data.csv", "--loo", "--separator", ""], "--separator is empty"),
+        (["data.csv", "--loo", "--separator", ""], "invalid value for '--separator': it is empty."),
         (["data.csv", "--loo", "--model", "nbsvm"], "give --folds K in place of --loo"),
         (["data.csv", "--folds", "2", "--by", "id"], "some documents have no id: read or learn them with --id COLUMN"),
         (["data.csv", "--loo", "--labels"], "--labels needs a classifier and documents to test"),
@@ -258,16 +258,16 @@ def test_what_cannot_be_done_is_refused_before_anything_is_read(run, tmp_path: P
 @pytest.mark.parametrize(
     ("options", "err"),
     [
-        (["--by", "source"], "all documents come from one file: give several files, or leave --by out."),
+        (["--by", "source"], "all documents have the same source: give several files, or leave --by out."),
         (["--by", "id", "--id", "label"], "all documents have the same id: give another --id COLUMN, or leave --by"),
-        (["--by", "order", "--folds", "12"], "6 documents cannot be cut into 13 parts, of which all but the first"),
-        (["--by", "order", "--folds", "12"], "are predicted by those before: give more documents, or --folds 5."),
     ],
 )
 def test_parts_that_cannot_be_made(run, tmp_path: Path, options: list[str], err: str) -> None:
     Path("data.csv").write_text("".join(DATA.splitlines(keepends=True)[:7]))
     found = run("evaluate", "data.csv", "--folds", "5", *options)
     assert (found.code, found.out) == (2, "") and err in found.err
+    few = "error: 6 rows cannot be cut into 13 parts, one to begin with and one for each fold: give at most 5 folds\n"
+    assert run("evaluate", "data.csv", "--folds", "12", "--by", "order") == (1, "", few)
 
 
 @pytest.mark.parametrize("how", [["--loo"], ["--folds", "3"]])
@@ -486,7 +486,7 @@ def test_pages_that_cannot_be_written(run, letters: Path, arguments: list[str], 
 
 def test_label_sets_have_no_page(run, mail: Path) -> None:
     found = run("evaluate", "mail.bunrui", "mail.csv", "--labels", "--html", "a.html")
-    assert found.code == 2 and found.err.startswith("error: --html goes with one label for each document")
+    assert found.code == 2 and found.err.startswith("error: --positive and --html go with one label for each document")
     assert not Path("a.html").exists()
 
 

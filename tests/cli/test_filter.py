@@ -207,11 +207,11 @@ def test_a_sample_of_raw_to_count(run, files: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "err"),
     [
-        ([], "say what to select by one of --threshold, --top and --sample."),
-        (["--top", "1", "--sample", "1"], "say what to select by one of --threshold, --top and --sample."),
+        ([], "give one of --threshold, --top and --sample, to say what is selected"),
+        (["--top", "1", "--sample", "1"], "give one of --threshold, --top and --sample, to say what is selected"),
         (
             ["--top", "5%", "--fit-on", "9"],
-            "--top P% needs all of raw to be counted: leave --fit-on out, or give --top a number.",
+            "a share of raw is known when all of it is counted: leave --fit-on out, or give a number",
         ),
         (
             ["--top", "1", "-o", "x.csv"],

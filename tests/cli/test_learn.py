@@ -236,7 +236,7 @@ def test_a_file_without_a_name(run, mail: Path) -> None:
         (["merge", "new.bunrui", "mail.bunrui", ""], "OTHER"),
         (["slim", "mail.bunrui", ""], "OUT"),
     ):
-        err = f"error: {metavar} is empty: give the name of a classifier.\nTry 'bunrui {command[0]} --help'.\n"
+        err = f"error: invalid value for '{metavar}': it is empty.\nTry 'bunrui {command[0]} --help'.\n"
         assert run(*command) == (2, "", err)
     assert {path.name for path in Path().iterdir()} == {"mail.csv", "mail.bunrui"}
 
@@ -287,11 +287,18 @@ def test_columns_that_differ_in_case(run, tmp_path: Path) -> None:
 
 
 def test_no_label_for_all(run, mail: Path) -> None:
-    err = "error: --as is empty: give the label a name.\n"
+    err = "error: invalid value for '--as': it is empty.\n"
     for command in (["learn", "a.bunrui"], ["unlearn", "mail.bunrui"], ["evaluate", "mail.bunrui"]):
         assert run(*command, "mail.csv", "--as", "") == (2, "", f"{err}Try 'bunrui {command[0]} --help'.\n")
     err = "error: --as is not valid UTF-8 (character 4): give the label another name\n"
     assert run("learn", "a.bunrui", "mail.csv", "--as", "caf\udce9") == (1, "", err)
+    assert not Path("a.bunrui").exists()
+
+
+@pytest.mark.parametrize("option", ["--text", "--label", "--id", "--encoding", "--include"])
+def test_empty_options_of_reading(run, mail: Path, option: str) -> None:
+    code, _, err = run("learn", "a.bunrui", "mail.csv", option, "")
+    assert code == 2 and err.startswith(f"error: invalid value for '{option}': it is empty.\n")
     assert not Path("a.bunrui").exists()
 
 
@@ -521,7 +528,7 @@ def test_unlearn_unknown_names(run, named: str, arguments: list[str], message: s
     assert info(run, named)["documents"] == 3 and len(run("log", named).out.splitlines()) == 1
 
 
-@pytest.mark.parametrize("digest", ["", "abc", "xyz0", "0" * 33, "\x1b[2J"])
+@pytest.mark.parametrize("digest", ["abc", "xyz0", "0" * 33, "\x1b[2J"])
 def test_unlearn_by_no_digest(run, named: str, digest: str) -> None:
     assert run("unlearn", named, "--by-digest", digest) == (
         2,

@@ -70,7 +70,7 @@ def test_a_token_from_the_environment_is_not_shown(mail: Path, start: Start, mon
     [
         (("--token", "x", "--read-only"), "--token allows changes, and --read-only forbids them: give one of the two."),
         (("--token", "a b"), "a token consists of letters, digits and signs of ASCII, without spaces."),
-        (("--token", ""), "a token consists of letters, digits and signs of ASCII, without spaces."),
+        (("--token", ""), "invalid value for '--token': it is empty."),
         (("--token", "語"), "a token consists of letters, digits and signs of ASCII, without spaces."),
         (
             ("--cors", "example.org"),

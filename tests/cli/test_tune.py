@@ -165,7 +165,7 @@ def test_small_and_odd_data(run, tmp_path: Path, rows: str) -> None:
     ("arguments", "code", "err"),
     [
         ([], 2, "error: missing option '--out'.\nTry 'bunrui tune --help'.\n"),
-        (["--out", ""], 2, "error: --out is empty: give the classifier a name.\nTry 'bunrui tune --help'.\n"),
+        (["--out", ""], 2, "error: invalid value for '--out': it is empty.\nTry 'bunrui tune --help'.\n"),
         (["--out", "b", "--by", "id"], 2, "error: --by says how --folds are made: give --folds K, too.\n"),
         (["--out", "b", "--budget", "0"], 2, "error: invalid value for '--budget': give more than 0 seconds.\n"),
         (
@@ -174,7 +174,11 @@ def test_small_and_odd_data(run, tmp_path: Path, rows: str) -> None:
             "error: invalid value for '--metric': choose one of accuracy, macro_f1, ",
         ),
         (["--out", "no/b"], 1, "error: no/b: there is no folder no: make it, or check the path\n"),
-        (["--out", "b", "--folds", "2", "--by", "source"], 2, "error: all documents come from one file: give several"),
+        (
+            ["--out", "b", "--folds", "2", "--by", "source"],
+            2,
+            "error: all documents have the same source: give several",
+        ),
         (
             ["--out", "b", "--folds", "3", "--by", "id"],
             2,

@@ -70,7 +70,7 @@ def test_livedoor() -> None:
         "text/it-life-hack/it-life-hack-6292880.txt": article.encode(),
     }
     assert read("livedoor", files) == {"all": [("it-life-hack", "題名\n本文一\n\n本文二\n")]}
-    with pytest.raises(DataError, match=r"address, date and title are expected, a line each"):
+    with pytest.raises(DataError, match=r"2 lines are expected before the text"):
         read("livedoor", {"text/peachy/peachy-1.txt": b"http://news.livedoor.com/"})
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import bunrui
 from bunrui.selection import audit
+from bunrui.views.tables import Table, numbers, words
 from tests.support.pages import Parsed
 
 TEXTS = ["cheap <b>pills</b>", "pills now", "pills today", "see you at noon", "lunch at noon", "noon again"]
@@ -49,3 +50,9 @@ def test_an_audit() -> None:
     assert "1 of 6 documents have a label that is not the likeliest" in html
     assert cells(html)[1:] == [["2", "ham", "spam", f"{suspect.probability:.4f}", "pills today"]]
     assert "<b>" not in audit(bunrui.TextClassifier(analyzer="words"), TEXTS, LABELS[::-1])._repr_html_()
+
+
+def test_empty_columns_are_left_out() -> None:
+    table = Table([*words("label", "id"), *numbers("n")], [["spam", "", "1"], ["", "", "2"]])
+    assert [column.name for column in table.filled().columns] == ["label", "n"]
+    assert table.filled().rows == [["spam", "1"], ["", "2"]] and table.filled(["n"]).rows == [["spam"], [""]]

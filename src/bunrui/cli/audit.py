@@ -5,25 +5,26 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bunrui
 from bunrui.cli.collection import collect, is_classifier
 from bunrui.cli.console import interrupts, say, show, to_json, uninterrupted
-from bunrui.cli.documents import require
+from bunrui.cli.documents import DIGITS, require
 from bunrui.cli.options import Analysis, LabelledDocuments, Model
-from bunrui.cli.output import check_folder, check_page, replace_when_done, write_page
+from bunrui.cli.output import check_folder, check_name, replace_when_done, write_page
 from bunrui.cli.parameters import LabelledData, flag, option
 from bunrui.errors import DataError, EncodingError, OptionError, UnlearnError
 from bunrui.labels import text_of
-from bunrui.phrases import counted, one_line
+from bunrui.phrases import counted, excerpt, one_line
+from bunrui.views.tables import Column, Table, words
 
 if TYPE_CHECKING:
     from bunrui.selection import Audit, Conflict, Suspect
-    from bunrui.views.tables import Table
 
 _TOP = 20
 
@@ -33,7 +34,7 @@ def audit(
     data: LabelledData,
     documents: LabelledDocuments,
     model: Model,
-    top: int | None = option("--top", "N", "List so many documents (20).", min=1),
+    top: int | None = option("--top", "N", "List N documents (20).", min=1),
     json: bool = flag("--json", "As JSON."),
     html: str | None = option("--html", "PATH", "Write a page that shows why, in colours."),
     output: str | None = option(
@@ -66,8 +67,6 @@ def audit(
       bunrui audit mail.bunrui --apply fixes.csv
       bunrui audit train.csv --json | jq -r '.suspects[].line'
     """
-    from bunrui.selection import audit as find
-
     is_file = is_classifier(data[0])
     if is_file and len(data) > 1:
         raise OptionError(f"{data[0]} is a classifier: give it alone, or DATA alone.")
@@ -78,13 +77,13 @@ def audit(
             raise OptionError("--apply goes without --top, --json, --html and --output.")
         apply_fixes(data[0], apply)
         return
-    check_page(html)
-    check_fixes(output)
-    from bunrui.report import audit_page
-
+    check_name(html)
+    check_name(output, "--output", "a table to be edited", (".csv",))
+    if output is not None:
+        check_folder(output, is_new=True)
     with interrupts("interrupted"):
         found = collect(data, documents, model, Analysis())
-        result = find(found.classifier, found.texts, found.labels)
+        result = bunrui.selection.audit(found.classifier, found.texts, found.labels)
         places = [Place(*row) for row in zip(found.sources, found.lines, found.ids, strict=True)]
         listed = result.suspects[: top or _TOP]
         if output is not None:
@@ -92,7 +91,8 @@ def audit(
             write_fixes(output, result, places, top, then=then)
         if html is not None:
             facts = [("Of", ", ".join(os.path.basename(name) for name in data))]
-            write_page(html, audit_page(result, listed, [one_line(str(place)) for place in places], facts=facts))
+            where = [one_line(str(place)) for place in places]
+            write_page(html, bunrui.report.audit_page(result, listed, where, facts=facts))
         if json:
             print(to_json(_as_dict(result, listed, places)))
         elif output is None and html is None:
@@ -110,7 +110,7 @@ def _say_more(result: Audit, n_listed: int | None) -> None:
         say(f"{counted(len(result.conflicts), 'text')} came several times with different labels")
     if result.alone:
         have = "has" if len(result.alone) == 1 else "have"
-        say(f"{counted(len(result.alone), 'document')} {have} a label that no other has: of that nothing can be said")
+        say(f"{counted(len(result.alone), 'document')} {have} a label that no other has, which cannot be judged")
 
 
 def _as_dict(result: Audit, listed: tuple[Suspect, ...], places: list[Place]) -> dict[str, Any]:
@@ -120,75 +120,64 @@ def _as_dict(result: Audit, listed: tuple[Suspect, ...], places: list[Place]) ->
         "suspects": [
             {
                 **places[suspect.row].as_dict(),
-                "row": suspect.row,
-                "given": list(suspect.given),
-                "probability": suspect.probability,
-                "suggested": suspect.suggested,
-                "suggested_probability": suspect.suggested_probability,
+                **{name: value for name, value in suspect._asdict().items() if name != "doubts"},
                 **({"doubts": [doubt._asdict() for doubt in suspect.doubts]} if suspect.doubts else {}),
-                "better": list(suspect.better),
+                "better": suspect.better,
                 "words": {word.feature: word.value for word in result.words(suspect)},
-                "text": excerpt(result.text(suspect.row)),
+                "text": _beginning(result.text(suspect.row)),
             }
             for suspect in listed
         ],
         "conflicts": [
             {
                 "kind": conflict.kind,
-                "text": excerpt(result.text(conflict.rows[0])),
+                "text": _beginning(result.text(conflict.rows[0])),
                 "documents": [
-                    {**places[row].as_dict(), "row": row, "given": list(labels)}
+                    {**places[row].as_dict(), "row": row, "given": labels}
                     for row, labels in zip(conflict.rows, conflict.labels, strict=True)
                 ],
             }
             for conflict in result.conflicts
         ],
-        "alone": list(result.alone),
+        "alone": result.alone,
     }
 
 
 def _suspect_row(result: Audit, suspect: Suspect, places: list[Place]) -> tuple[str, ...]:
     from bunrui.views.explanation import spell
 
-    words = "  ".join(spell(word.feature) for word in result.words(suspect))
+    against = "  ".join(spell(word.feature) for word in result.words(suspect))
     labels = (_join_labels(suspect.given), _join_labels(suspect.better))
-    return (f"{suspect.probability:.4f}", *labels, str(places[suspect.row]), words, excerpt(result.text(suspect.row)))
+    text = _beginning(result.text(suspect.row))
+    return (f"{suspect.probability:.4f}", *labels, str(places[suspect.row]), against, text)
 
 
 def _conflict_row(result: Audit, conflict: Conflict, places: list[Place]) -> tuple[str, ...]:
     labels = " / ".join(dict.fromkeys(map(_join_labels, conflict.labels)))
     where = "  ".join(str(places[row]) for row in conflict.rows)
-    return (conflict.kind, labels, "", where, "", excerpt(result.text(conflict.rows[0])))
+    return (conflict.kind, labels, "", where, "", _beginning(result.text(conflict.rows[0])))
 
 
 def _print(result: Audit, listed: tuple[Suspect, ...], places: list[Place]) -> None:
-    rows = [_suspect_row(result, suspect, places) for suspect in listed]
+    suspects = [_suspect_row(result, suspect, places) for suspect in listed]
     copies = [_conflict_row(result, conflict, places) for conflict in result.conflicts]
-    if not sys.stdout.isatty():
-        for row in (*rows, *copies):
-            print("\t".join(one_line(cell) for cell in row))
-        return
-    if rows:
-        names = ("P(label)", "label", "suggested", "where", "against the label", "text")
-        show(_table(names, rows))
-    if copies:
-        kept = [(row[0], row[1], row[3], row[5]) for row in copies]
-        show(_table(("copies", "labels", "where", "text"), kept))
+    for names, found in ((("P(label)", "label", "suggested"), suspects), (("copies", "labels", ""), copies)):
+        rows = [list(map(one_line, row)) for row in found]
+        if not sys.stdout.isatty():
+            print("".join("\t".join(row) + "\n" for row in rows), end="")
+        elif rows:
+            show(_table(names, rows))
 
 
-def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Table:
-    from bunrui.views.tables import Column, Table
-
+def _table(names: Iterable[str], rows: list[list[str]]) -> Table:
     # Where there is little room, the long columns give way, a text in one line; the others never do.
-    overflow: dict[str, Any] = {"where": "fold", "against the label": "fold", "text": "cut"}
-    columns = [Column(name, is_number=False, overflow=overflow.get(name, "keep")) for name in names]
-    return Table(columns, [list(map(one_line, row)) for row in rows])
+    long = [Column(name, is_number=False, overflow="fold") for name in ("where", "against the label")]
+    return Table([*words(*names), *long, Column("text", is_number=False, overflow="cut")], rows).filled()
 
 
 _COLUMNS = ("digest", "label", "given", "suggested", "probability", "why", "copies", "id", "source", "line", "text")
 _NEEDED = ("digest", "label", "given")
 _EXCERPT = 200
-_DIGITS = 32
 
 
 class Place(NamedTuple):
@@ -211,26 +200,15 @@ class Place(NamedTuple):
         return {name: value for name, value in self._asdict().items() if value is not None}
 
 
-def excerpt(document: Any) -> str:
+def _beginning(document: Any) -> str:
     """The beginning of a document in one line.
 
-    >>> excerpt("a\\n b"), excerpt(["cheap", "pills"]), excerpt({"noon": 2})
+    >>> _beginning("a\\n b"), _beginning(["cheap", "pills"]), _beginning({"noon": 2})
     ('a b', 'cheap pills', 'noon')
     """
-    from bunrui import phrases
-
     text = document[: 10 * _EXCERPT] if isinstance(document, str) else " ".join(list(document)[:_EXCERPT])
     text = " ".join(text.split())
-    return phrases.excerpt(text, _EXCERPT)
-
-
-def check_fixes(path: str | None) -> None:
-    """Refuse at once a file that could not be written, or that would take the place of another."""
-    if path is None:
-        return
-    if not path.lower().endswith(".csv"):
-        raise OptionError(f"--output writes a table to be edited: give a name that ends in .csv, not {path!r}.")
-    check_folder(path, is_new=True)
+    return excerpt(text, _EXCERPT)
 
 
 def write_fixes(path: str, result: Audit, places: list[Place], top: int | None, *, then: str) -> None:
@@ -257,7 +235,7 @@ def write_fixes(path: str, result: Audit, places: list[Place], top: int | None, 
             suggestion = (write_labels(suspect.better), f"{suspect.probability:.4f}") if suspect else ("", "")
             place = places[row]
             names = _tame(place.id or ""), _tame(place.source or ""), "" if place.line is None else place.line
-            text = _tame(one_line(excerpt(result.text(row))))
+            text = _tame(one_line(_beginning(result.text(row))))
             writer.writerow([digest, given, given, *suggestion, reason, copies[key], *names, text])
     say(f"wrote {counted(len(why), 'document')} into {path}: change the column label where it is wrong{then}")
 
@@ -342,8 +320,8 @@ def apply_fixes(file: str, path: str) -> None:
     tally: Counter[str] = Counter()
     for change in changes:
         tally[f"{_join_labels(change.has)} → {_join_labels(change.gets)}"] += known[change.key]
-    for words, n in sorted(tally.items(), key=lambda item: (-item[1], item[0])):
-        print(f"{n:,}\t{one_line(words)}")
+    for labels_of, n in sorted(tally.items(), key=lambda item: (-item[1], item[0])):
+        print(f"{n:,}\t{one_line(labels_of)}")
     new = sorted({name for change in changes for name in change.gets} - labels)
     if new:
         say(f"new: no other document had the label {one_line(_join_labels(new))}")
@@ -394,7 +372,7 @@ def _rows(path: str) -> list[_Change]:
                 raise DataError(f"{path}: there is no column {missing[0]!r}: give a file that 'bunrui audit' wrote")
             for row in rows:
                 line, (digest, label, given) = rows.line_num, (row[name] for name in _NEEDED)
-                if not digest or label is None or given is None or not _is_digest(digest):
+                if label is None or given is None or not re.fullmatch(f"[0-9a-f]{{{DIGITS}}}", digest or ""):
                     raise DataError(f"{path}, line {line}: this is no row of 'bunrui audit': edit nothing but label")
                 if not label:
                     raise DataError(f"{path}, line {line}: the label is empty: give one, or the one that it had")
@@ -404,7 +382,3 @@ def _rows(path: str) -> list[_Change]:
     except csv.Error as error:
         raise DataError(f"{path} cannot be read as CSV: {error}") from error
     return found
-
-
-def _is_digest(text: str) -> bool:
-    return len(text) == _DIGITS and set(text) <= set("0123456789abcdef")

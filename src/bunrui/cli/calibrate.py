@@ -60,12 +60,10 @@ def calibrate(
 
 def calibrate_file(classifier: bunrui.StoredClassifier) -> Calibration:
     """Calibrate a classifier, and say so."""
-    from bunrui.selection import calibration_for
-
     require(classifier, "text", "calibrate the file that the documents were learned into, with their texts")
     if classifier.needs_documents:
         say(f"training {classifier.model} five times, each time without a fifth of the documents")
-    found = calibration_for(classifier)
+    found = bunrui.selection.calibration_for(classifier)
     with uninterrupted():
         classifier.set_calibration(found)
     path = classifier.path

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bunrui
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from bunrui.evaluation import Evaluation
     from bunrui.store.log import Seen
 
-# Probabilities of so many documents and labels are kept, to be measured at the end: 400 MB.
+# Probabilities (documents × labels) that are kept, and measured at the end: 400 MB.
 MOST_PROBABILITIES = 50_000_000
 
 
@@ -40,14 +41,6 @@ class Collection(NamedTuple):
     lines: list[int | None]
 
 
-class Alone(NamedTuple):
-    """Documents that predicted each other; `n_duplicates` is None where nobody looked for any."""
-
-    evaluation: Evaluation
-    collection: Collection
-    n_duplicates: int | None
-
-
 def is_classifier(path: str) -> bool:
     """Whether a file is a classifier."""
     try:
@@ -62,14 +55,13 @@ def collect(
     documents: LabelledDocuments,
     model: Model,
     analysis: Analysis,
-    check: Callable[[bunrui.TextClassifier], None] | None = None,
+    check: Callable[[AnyClassifier], None] = lambda classifier: None,
     label_type: type | None = None,
 ) -> Collection:
-    """The documents of files, or those that a classifier keeps; `check` sees the classifier before they are read.
+    """The documents of files, or of a classifier that keeps texts; `check` sees the classifier before they are read.
 
     The labels of files get a type, or that of the first of them.
     """
-
     if is_classifier(data[0]):
         if len(data) > 1:
             raise OptionError(f"{data[0]} is a classifier, and its own documents are read: give it, or DATA, not both.")
@@ -78,12 +70,14 @@ def collect(
         return _kept(data[0], model, check)
 
     classifier = bunrui.TextClassifier(analyzer=bunrui.AnalyzerSpec(**analysis.given()), **model.given())
-    if check is not None:
-        check(classifier)
-    return _read(data, documents, classifier, label_type)
+    check(classifier)
+    reader = documents.read(data, labelled=True, label_type=label_type)
+    rows = read_all(reader, "done")
+    say_reading(reader)
+    return Collection(rows["text"], rows["label"], rows["source"], rows["id"], classifier, rows["line"])
 
 
-def _kept(path: str, model: Model, check: Callable[[bunrui.TextClassifier], None] | None) -> Collection:
+def _kept(path: str, model: Model, check: Callable[[AnyClassifier], None]) -> Collection:
     from bunrui.evaluation.loo import kept_documents
 
     with bunrui.open(path, read_only=True) as opened:
@@ -92,8 +86,7 @@ def _kept(path: str, model: Model, check: Callable[[bunrui.TextClassifier], None
                 f"{path} keeps {opened.keep} of its documents: they can predict each other only with texts"
             )
         classifier = bunrui.TextClassifier(**opened.with_model(**model.given()).get_params())
-        if check is not None:
-            check(classifier)
+        check(classifier)
         classifier.set_calibration(opened.calibration)
         if opened.pool_weight is not None and opened.pool_weight.weight:
             say(f"measured without the texts that have no label; 'bunrui info {path}' tells how much they help")
@@ -105,17 +98,8 @@ def _kept(path: str, model: Model, check: Callable[[bunrui.TextClassifier], None
     return Collection(texts, labels, sources, ids, classifier, [None] * len(rows))
 
 
-def _read(
-    data: list[str], documents: LabelledDocuments, classifier: AnyClassifier, label_type: type | None
-) -> Collection:
-    reader = documents.read(data, labelled=True, label_type=label_type)
-    rows = read_all(reader, "done")
-    say_reading(reader)
-    return Collection(rows["text"], rows["label"], rows["source"], rows["id"], classifier, rows["line"])
-
-
 def read_all(reader: Reader, done: str) -> dict[str, list[Any]]:
-    """All documents of a reader, by column; `done` is what is done with them."""
+    """All documents of a reader, by column; `done` is for the error where there are none: nothing was …"""
     columns: dict[str, list[Any]] = defaultdict(list)
     bar = Bar(reader)
     for batch in bar:
@@ -129,29 +113,26 @@ def read_all(reader: Reader, done: str) -> dict[str, list[Any]]:
 
 def evaluate_alone(
     data: list[str], documents: LabelledDocuments, model: Model, analysis: Analysis, parts: Parts
-) -> Alone:
-    """Each document predicted by the others."""
-    from bunrui.evaluation import cross_validate, leave_one_out
-
-    found = collect(data, documents, model, analysis, None if parts.folds else _check_leaves_out)
+) -> tuple[Collection, Evaluation, int | None]:
+    """Documents that predict each other, the result, and the number of copies among them, if that is known."""
+    found = collect(data, documents, model, analysis, partial(_check_leaves_out, parts))
     clf, texts, labels = found.classifier, found.texts, found.labels
     cut = parts.of(found)
     _check_room(labels)
     if cut is None:
         _say_refits(clf, len(labels))
-        evaluation = leave_one_out(clf, texts, labels)
+        evaluation = bunrui.evaluation.leave_one_out(clf, texts, labels)
     else:
-        evaluation = cross_validate(clf, texts, labels, cut)
+        evaluation = bunrui.evaluation.cross_validate(clf, texts, labels, cut)
     if clf.is_calibrated:
         say(f"probabilities are those before calibration; 'bunrui evaluate {data[0]} TEST' applies it")
     say_labels(labels)
     say_several(sum(len(as_list(row)) > 1 for row in labels))
-    return Alone(evaluation, found, say_duplicates(found))
+    return found, evaluation, say_duplicates(found)
 
 
-def _check_leaves_out(clf: AnyClassifier) -> None:
-
-    if clf.needs_documents:
+def _check_leaves_out(parts: Parts, clf: AnyClassifier) -> None:
+    if clf.needs_documents and parts.folds is None:
         raise OptionError(f"{clf.model} would be trained for each document: give --folds K in place of --loo.")
 
 
@@ -176,14 +157,12 @@ def _say_refits(clf: AnyClassifier, n_docs: int) -> None:
 
 def say_duplicates(found: Collection) -> int | None:
     """Say how many documents are copies of others, or nearly: they make the result look better than it is."""
-    from bunrui.evaluation import find_duplicates
-
     texts = found.texts
     if not isinstance(texts[0], str):
         return None
 
     is_table = reads_tables(found.classifier)
-    n_extra = find_duplicates(texts, near=not is_table).n_extra
+    n_extra = bunrui.evaluation.find_duplicates(texts, near=not is_table).n_extra
     if n_extra:
         are = "is a copy" if n_extra == 1 else "are copies"
         near = "" if is_table else ", or a near copy," if n_extra == 1 else ", or near copies,"
@@ -207,7 +186,7 @@ def say_several(n_docs: int) -> None:
 
 
 def say_labels(labels: Sequence[Any]) -> None:
-    """Say so where labels are such that the outcome is known beforehand.
+    """Warn if the labels settle the outcome beforehand.
 
     `labels` are labels, or lists of labels.
     """
@@ -220,6 +199,12 @@ def say_labels(labels: Sequence[Any]) -> None:
     if n_alone:
         have = "has" if n_alone == 1 else "have"
         say(f"warning: {counted(n_alone, 'document')} {have} a label that no other has: always mistaken")
+
+
+def _keys(texts: Any) -> Any:
+    from bunrui.memory import document_digests, key_words
+
+    return key_words(document_digests(texts))
 
 
 class LearnedBefore:
@@ -241,20 +226,15 @@ class LearnedBefore:
     @classmethod
     def of(cls, texts: Any) -> LearnedBefore:
         """Count what some other documents have among them."""
-        from bunrui.memory import document_digests, key_words
         from bunrui.store.log import Seen
 
-        return cls(Seen(key_words(document_digests(texts))))
+        return cls(Seen(_keys(texts)))
 
     def add(self, texts: Any) -> None:
         """Count some test documents."""
-        from bunrui.memory import document_digests, key_words
-
-        if self._seen is None or not len(self._seen):
-            return
-
-        self._n_docs += len(texts)
-        self._n_learned += int(self._seen.has(key_words(document_digests(texts))).sum())
+        if self._seen is not None and len(self._seen):
+            self._n_docs += len(texts)
+            self._n_learned += int(self._seen.has(_keys(texts)).sum())
 
     def say(self, name: str) -> None:
         """Say how many there were; `name` is what has learned them."""

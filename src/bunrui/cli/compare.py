@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,10 +10,10 @@ import typer
 
 import bunrui
 from bunrui.cli.collection import LearnedBefore, collect, say_duplicates
-from bunrui.cli.console import interrupts, live, say, show, to_json, uninterrupted
+from bunrui.cli.console import interrupts, kept_whole, live, say, show, to_json
 from bunrui.cli.documents import reads_tables
 from bunrui.cli.options import PANEL, Analysis, LabelledDocuments, Model, Parts
-from bunrui.cli.output import check_folder, check_page, write_page
+from bunrui.cli.output import check_folder, check_name, write_page
 from bunrui.cli.parameters import LabelledData, flag, option
 from bunrui.errors import OptionError
 from bunrui.labels import as_list, type_of
@@ -28,10 +27,15 @@ if TYPE_CHECKING:
     from bunrui.selection.tune import Search
 
 
-def _check_names(given: str | None) -> str | None:
-    if given is not None and not all(name.strip() for name in given.split(",")):
+def _split_names(given: str | None) -> list[str] | None:
+    """
+    >>> _split_names("binary, nbsvm")
+    ['binary', 'nbsvm']
+    """
+    names = None if given is None else [name.strip() for name in given.split(",")]
+    if names is not None and not all(names):
         raise typer.BadParameter(f"{given!r} has an empty name: give names with commas between them.")
-    return given
+    return names
 
 
 def compare(
@@ -41,12 +45,12 @@ def compare(
     parts: Parts,
     test: str | None = option("--test", "FILE", "Test documents with labels."),
     loo: bool = flag("--loo", "Predict each document by all the others; for models that are not trained.", panel=PANEL),
-    models: str | None = option("--models", "NAMES", "Only these models; by default all.", callback=_check_names),
+    models: str | None = option("--models", "NAMES", "Only these models; by default all.", callback=_split_names),
     analyzers: str | None = option(
         "--analyzers",
         "NAMES",
         "universal, words, ja, zh, ko; words:2 has pairs of words, too. By default those that suit the text.",
-        callback=_check_names,
+        callback=_split_names,
     ),
     baselines: bool = flag("--baselines", "Add scikit-learn's LinearSVC and LogisticRegression on TF-IDF."),
     html: str | None = option("--html", "PATH", "Write a page with a diagram, too."),
@@ -78,17 +82,15 @@ def compare(
     if sum((test is not None, parts.folds is not None, loo)) > 1:
         raise OptionError("give one of --test, --folds and --loo, not several.")
     parts.check()
-    check_page(html)
-    chosen = _split_names(models)
+    check_name(html)
+    chosen: Any = models  # names, since the callback has split them
     check_models(chosen, loo=loo, baselines=baselines)
     with interrupts("interrupted"):
         found = _texts(data, documents)
         kind = type_of(name for row in found.labels for name in as_list(row))
         tested = _texts([test], documents, kind) if test is not None else None
         folds = parts.of(found) if parts.by is not None else parts.folds
-        result = _compare(
-            found, tested, models=chosen, analyzers=_split_names(analyzers), folds=folds, loo=loo, baselines=baselines
-        )
+        result = _compare(found, tested, models=chosen, analyzers=analyzers, folds=folds, loo=loo, baselines=baselines)
         if tested is None:
             say_duplicates(found)
         else:
@@ -101,7 +103,7 @@ def compare(
 
 
 def _texts(data: list[str], documents: LabelledDocuments, label_type: type | None = None) -> Collection:
-    """The documents of files, or those that a classifier keeps; no tables."""
+    """The documents of files, or of a classifier that keeps texts; no tables."""
     found = collect(data, documents, Model(), Analysis(), label_type=label_type)
     if reads_tables(found.classifier):
         raise OptionError(f"{data[0]} is a classifier of tables, which have a model of their own: give texts.")
@@ -122,14 +124,6 @@ def _compare(found: Collection, tested: Collection | None, **options: Any) -> Co
         return bunrui.selection.compare(found.texts, found.labels, test=test, watch=watch, **options)
 
 
-def _split_names(names: str | None) -> list[str] | None:
-    """
-    >>> _split_names("binary, nbsvm")
-    ['binary', 'nbsvm']
-    """
-    return None if names is None else [name.strip() for name in names.split(",")]
-
-
 def _report(result: Comparison, data: list[str], html: str | None, *, json: bool) -> None:
     from bunrui.views.comparison import ComparisonTable
 
@@ -139,10 +133,8 @@ def _report(result: Comparison, data: list[str], html: str | None, *, json: bool
         show(ComparisonTable(result))
         _advise(result)
     if html is not None:
-        from bunrui.report import comparison_page
-
         name = ", ".join(map(os.path.basename, data))
-        write_page(html, comparison_page(result, facts=[("Data", name)]))
+        write_page(html, bunrui.report.comparison_page(result, facts=[("Data", name)]))
 
 
 def _advise(result: Comparison) -> None:
@@ -189,7 +181,7 @@ def tune(
     budget: float | None = option(
         "--budget",
         "SECONDS",
-        "Stop after so many seconds, and take the best so far. The automatic choice is always measured.",
+        "Stop after this time, and take the best so far. The automatic choice is always measured.",
         callback=_check_seconds,
     ),
     fast: bool = flag("--fast", "Leave out nbsvm and arow, which are trained: seconds in place of minutes."),
@@ -219,8 +211,6 @@ def tune(
       bunrui tune threads.jsonl --id thread --out best.bunrui --folds 5 --by id
     """
     parts.check()
-    if not out:
-        raise OptionError("--out is empty: give the classifier a name.")
     check_folder(out, is_new=True)
     with interrupts(f"interrupted; {out} was not made"):
         found = _texts(data, documents)
@@ -250,17 +240,11 @@ def _tune(found: Collection, parts: Any, **options: Any) -> Tuning:
 
 
 def _learn(out: str, found: Collection, tuning: Tuning) -> None:
-    """The classifier that has learned everything; it is there as a whole or not at all."""
-
+    """Make the classifier, as a whole or not at all, and have it learn all documents."""
     chosen = tuning.settings
-    with ExitStack() as stack:
-        classifier = stack.enter_context(
-            bunrui.store.creating(out, keep="text", analyzer=chosen.analyzer, **chosen.options())
-        )
-        with classifier.learning(note={"tuned": tuning.note()}) as session:
-            for start in range(0, len(found.texts), _BATCH):
-                rows = slice(start, start + _BATCH)
-                names = {"ids": found.ids[rows], "sources": found.sources[rows]}
-                session.add(found.texts[rows], found.labels[rows], **names)
-        with uninterrupted():
-            stack.close()  # the file gets its name
+    made = bunrui.store.creating(out, keep="text", analyzer=chosen.analyzer, **chosen.options())
+    with kept_whole(made) as classifier, classifier.learning(note={"tuned": tuning.note()}) as session:
+        for start in range(0, len(found.texts), _BATCH):
+            rows = slice(start, start + _BATCH)
+            names = {"ids": found.ids[rows], "sources": found.sources[rows]}
+            session.add(found.texts[rows], found.labels[rows], **names)

@@ -15,8 +15,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bunrui.engines.stream import ahead
 from bunrui.errors import STEPS, UNSAID, BunruiError, DataError, Option, Step
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from bunrui.documents import Reader
     from bunrui.engines.tasks import Done
+
+T = TypeVar("T")
 
 _UNSAFE = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _PLAIN_WIDTH = 120
@@ -104,7 +106,7 @@ def say_reading(reader: Reader) -> None:
 
 @contextmanager
 def interrupts(message: str) -> Iterator[None]:
-    """Say so after Ctrl-C."""
+    """Print this message after Ctrl-C."""
     try:
         yield
     except KeyboardInterrupt:
@@ -122,6 +124,15 @@ def uninterrupted() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def kept_whole(changing: AbstractContextManager[T]) -> Iterator[T]:
+    """A block of a context manager that writes at its end: Ctrl-C stops the block, but not the end."""
+    with ExitStack() as stack:
+        yield stack.enter_context(changing)
+        with uninterrupted():
+            stack.close()
 
 
 class Bar:
@@ -208,7 +219,7 @@ def _progress(total: int | None) -> tuple[Any, Any]:
     return progress, progress.add_task("", total=total, documents=0, rate="")
 
 
-_BESIDE = 8  # lines that are no rows: heads, what is going on, the prompt
+_BESIDE = 8  # lines beside the rows: heads, the present step, the prompt
 
 
 @contextmanager

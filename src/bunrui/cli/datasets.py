@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bunrui.cli.console import Bar, interrupts, say, show, size, stdout_console, to_json
+from rich.console import Console
+from rich.padding import Padding
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+from rich.text import Text
+
+import bunrui
+from bunrui.cli.console import interrupts, say, show, size, stdout_console, to_json
 from bunrui.cli.parameters import argument, flag, option
 from bunrui.errors import DataError, OptionError
 from bunrui.phrases import counted, one_line
+from bunrui.views.tables import Column, Table, numbers, words
 
 if TYPE_CHECKING:
     from bunrui.datasets import Corpus
+    from bunrui.datasets.download import Report
 
 _ACTIONS = ("list", "fetch", "path")
-_GROUP = "uci-"  # tables of which there are too many for a line each
+_GROUP = "uci-"  # tables: too many for a line each
 _MOST_SPLITS = 3  # that have a line each
 
 
@@ -23,9 +33,7 @@ _NARROW, _WIDE = 60, 110  # terminals: below the one there is room for names and
 
 
 def _names() -> list[str]:
-    from bunrui.datasets import CORPORA
-
-    return list(CORPORA)
+    return list(bunrui.datasets.CORPORA)
 
 
 def datasets(
@@ -59,15 +67,11 @@ def datasets(
       bunrui learn imdb.bunrui $(bunrui datasets path imdb)/train.parquet
       bunrui datasets fetch sms --from ~/Downloads/smsspamcollection.zip
     """
-    from bunrui.datasets import path
-
-    if action is None:
-        raise OptionError(
-            "say what to do: 'datasets list' shows the corpora, 'datasets fetch NAME' gets one, such as "
-            "'bunrui datasets fetch imdb', and 'datasets path NAME' says where it is."
-        )
     if action not in _ACTIONS or (name is None) != (action == "list"):
-        raise OptionError("write 'datasets list', 'datasets fetch NAME' or 'datasets path NAME'.")
+        raise OptionError(
+            "write 'datasets list' to see the corpora, 'datasets fetch NAME' to get one, such as imdb, or 'datasets "
+            "path NAME' to find its folder."
+        )
     if source is not None and action != "fetch":
         raise OptionError("--from goes with 'datasets fetch NAME'.")
     if json and action != "list":
@@ -77,13 +81,11 @@ def datasets(
     elif action == "fetch":
         _fetch(name or "", source)
     else:
-        print(path(name or ""))
+        print(bunrui.datasets.path(name or ""))
 
 
 def _list(json: bool) -> None:
-    from bunrui.datasets import CORPORA
-
-    rows = [(corpus, _folder(corpus)) for corpus in CORPORA.values()]
+    rows = [(corpus, _folder(corpus)) for corpus in bunrui.datasets.CORPORA.values()]
     if json:
         for corpus, here in rows:
             print(to_json(_describe(corpus) | {"path": here}))
@@ -96,26 +98,17 @@ def _list(json: bool) -> None:
 
 def _folder(corpus: Corpus) -> str | None:
     """Where it is, if it is here."""
-    from bunrui.datasets import path
-
     try:
-        return str(path(corpus.name))
+        return str(bunrui.datasets.path(corpus.name))
     except DataError:
         return None
 
 
 def _describe(corpus: Corpus) -> dict[str, Any]:
-    return {
-        "name": corpus.name,
-        "title": corpus.title,
-        "language": corpus.language,
-        "licence": corpus.licence,
-        "terms": corpus.terms,
-        "home": corpus.home,
-        "splits": {split: corpus.rows.get(split) for split in corpus.splits},
-        "labels": corpus.n_labels,
-        "files": [{"name": f.name, "url": f.url, "sha256": f.sha256, "bytes": f.n_bytes} for f in corpus.files],
-    }
+    known = {name: getattr(corpus, name) for name in ("name", "title", "language", "licence", "terms", "home")}
+    splits = {split: corpus.rows.get(split) for split in corpus.splits}
+    files = [{"name": f.name, "url": f.url, "sha256": f.sha256, "bytes": f.n_bytes} for f in corpus.files]
+    return {**known, "splits": splits, "labels": corpus.n_labels, "files": files}
 
 
 def _splits(corpus: Corpus) -> list[str]:
@@ -131,7 +124,7 @@ def _fields(corpus: Corpus, documents: str) -> tuple[str, ...]:
 
 
 def _show(rows: list[tuple[Corpus, str | None]]) -> None:
-    """A table on the terminal, and below it the names of the tables of which there are many."""
+    """Show a table on the terminal, and below it the names of the UCI tables."""
     alone = [(corpus, here) for corpus, here in rows if not corpus.name.startswith(_GROUP)]
     show(_table(alone, stdout_console().width))
     grouped = [(corpus, here) for corpus, here in rows if corpus.name.startswith(_GROUP)]
@@ -139,31 +132,17 @@ def _show(rows: list[tuple[Corpus, str | None]]) -> None:
     for has_address, what in ((True, "to be fetched"), (False, "to be brought as ARFF, with fetch --from PATH")):
         these = ((corpus.name, here) for corpus, here in grouped if corpus.has_address == has_address)
         names = (name.removeprefix(_GROUP) + (" ✓" if here else "") for name, here in these)
-        show(_paragraph(f"{what}: {', '.join(names)}"))
-
-
-def _paragraph(text: str) -> Any:
-    from rich.padding import Padding
-    from rich.text import Text
-
-    return Padding(Text(text), (0, 0, 0, 2))
+        show(Padding(Text(f"{what}: {', '.join(names)}"), (0, 0, 0, 2)))
 
 
 def _table(rows: list[tuple[Corpus, str | None]], width: int) -> Any:
     """The corpora; a ✓ marks those that are here."""
-    from bunrui.views.tables import Column, Table
-
-    cells = [("✓" if here else "", *_fields(corpus, _documents(corpus))) for corpus, here in rows]
-    names = ("", "name", "lang", "documents", "labels", "size", "licence", "title")
-    columns = dict(zip(names, zip(*cells, strict=True), strict=True))
+    columns = [*words("", "name", "lang", "documents"), *numbers("labels", "size"), *words("licence")]
+    columns.append(Column("title", is_number=False, overflow="fold"))
     left_out = set() if width >= _WIDE else {"labels", "licence"}
     left_out |= {"lang", "documents", "size"} if width < _NARROW else set()
-    shown = {name: cells for name, cells in columns.items() if any(cells) and name not in left_out}
-    heads = [
-        Column(name, is_number=name in ("labels", "size"), overflow="fold" if name == "title" else "keep")
-        for name in shown
-    ]
-    return Table(heads, list(zip(*shown.values(), strict=True)))
+    cells = [("✓" if here else "", *_fields(corpus, _documents(corpus))) for corpus, here in rows]
+    return Table(columns, cells).filled(left_out)
 
 
 def _documents(corpus: Corpus) -> str:
@@ -178,35 +157,25 @@ def _documents(corpus: Corpus) -> str:
     return "\n".join(_splits(corpus))
 
 
-class _Transfer(Bar):
-    """A bar of bytes, for each thing that is done."""
+@contextmanager
+def _transfer() -> Iterator[Report]:
+    """A function that shows on a terminal how many bytes of something are done."""
+    if not sys.stderr.isatty():
+        yield lambda what, done, total: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task("", visible=False)
 
-    def __init__(self) -> None:
-        super().__init__(None)  # type: ignore[arg-type]  # there is no reader
-        self._what = ""
+        def report(what: str, done: int, total: int | None) -> None:
+            if what != shown.tasks[0].description:
+                shown.reset(task, description=what, total=total, visible=True)
+            shown.update(task, completed=done)
 
-    def report(self, what: str, done: int, total: int | None) -> None:
-        """Show that `done` bytes are done."""
-        if self._quiet or self.seconds < self._PATIENCE:
-            return
-        if what != self._what:
-            self._begin(what, total)
-        self._progress.update(self._task, completed=done)
-
-    def _begin(self, what: str, total: int | None) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
-        if self._progress is not None:
-            self._progress.stop()
-        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-        self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
-        self._progress.start()
-        self._what, self._task = what, self._progress.add_task(what, total=total)
+        yield report
 
 
 def _fetch(name: str, source: str | None) -> None:
-    from bunrui.datasets import fetch
     from bunrui.datasets.corpora import find_corpus
 
     corpus = find_corpus(name)
@@ -217,9 +186,8 @@ def _fetch(name: str, source: str | None) -> None:
     elif source is None and corpus.has_address:
         say("\n".join(f"file: {file.url}" for file in corpus.files))
     stopped = "interrupted; run it again, and the download goes on where it stopped"
-    bar = _Transfer()
-    with interrupts(stopped), bar:
-        home = fetch(name, source, report=bar.report, notice=say)
+    with interrupts(stopped), _transfer() as report:
+        home = bunrui.datasets.fetch(name, source, report=report, notice=say)
     _say_written(corpus, home)
 
 

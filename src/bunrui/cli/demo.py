@@ -6,9 +6,13 @@ import os
 import secrets
 import tempfile
 import threading
+import webbrowser
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
 
 import bunrui
 from bunrui.cli.console import interrupts, say, stdout_console
@@ -16,10 +20,9 @@ from bunrui.cli.parameters import flag
 from bunrui.cli.serve import check_packages
 from bunrui.data import read
 from bunrui.errors import OptionError
+from bunrui.views.tables import Column, Table, numbers, words
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from bunrui.evaluation import Metrics
 
 _FOLDS = 5
@@ -76,8 +79,6 @@ def _temporary() -> Iterator[bunrui.StoredClassifier]:
 
 def _serve(corpus: Rows, *, open_browser: bool) -> None:
     check_packages()
-    import webbrowser
-
     from bunrui.service import Settings, host_names, link
     from bunrui.service.app import listen, run
 
@@ -95,8 +96,6 @@ def _serve(corpus: Rows, *, open_browser: bool) -> None:
 
 
 def _heading(console: Console, title: str, *commands: str) -> None:
-    from rich.text import Text
-
     console.print()
     console.rule(Text(title, "bold"), align="left")
     for command in commands:
@@ -128,9 +127,7 @@ def _evaluate(console: Console, classifier: bunrui.StoredClassifier, corpus: Row
 
 def _folds(classifier: bunrui.StoredClassifier, corpus: Rows) -> Metrics:
     """Every sentence predicted by a classifier that never saw it."""
-    from bunrui.evaluation import Tally
-
-    tally = Tally()
+    tally = bunrui.evaluation.Tally()
     for fold in range(_FOLDS):
         part = corpus[fold::_FOLDS]
         texts, labels = [row["text"] for row in part], [row["label"] for row in part]
@@ -141,10 +138,6 @@ def _folds(classifier: bunrui.StoredClassifier, corpus: Rows) -> Metrics:
 
 
 def _predict(console: Console, classifier: bunrui.StoredClassifier, queries: Rows) -> None:
-    from rich.text import Text
-
-    from bunrui.views.tables import Column, Table, numbers, words
-
     _heading(console, "Predict: P(class | text)", "bunrui predict news.bunrui new.jsonl --top 5")
     rows = []
     for row, shares in zip(queries, classifier.predict_proba([row["text"] for row in queries]), strict=True):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import bunrui
 from bunrui.cli.console import say
-from bunrui.errors import BunruiError, OptionError, StoreError, TableError, UnlearnError
+from bunrui.errors import BunruiError, OptionError, StoreError, UnlearnError
 from bunrui.labels import type_of
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 _FEW_BYTES = 1 << 16
+DIGITS = 32  # of the digest of a document
 
 
 # The beginning of other formats, and of lines that take more than splitting.
@@ -95,35 +96,19 @@ def labels_in(batch: pa.RecordBatch) -> set[Any]:
 
 def several_in(batch: pa.RecordBatch) -> int:
     """How many documents have several labels."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    labels = batch["label"]
-    if not pa.types.is_nested(labels.type):
-        return 0
-    return int(pc.sum(pc.greater(pc.list_value_length(labels), 1)).as_py() or 0)
-
-
-def set_place(error: BunruiError, batch: pa.RecordBatch) -> None:
-    """Say where the row of a batch comes from that an error is about."""
-    if error.row is not None:
-        error.file, error.line = batch["source"][error.row].as_py(), batch["line"][error.row].as_py()
+    return sum(len(row) > 1 for row in batch["label"].to_pylist() if isinstance(row, list))
 
 
 @contextmanager
 def locate_errors(batch: pa.RecordBatch | None) -> Iterator[None]:
-    """A block in which errors about a row of a table say where it comes from."""
+    """A block in which errors about a row of a batch say where the row comes from."""
     try:
         yield
-    except TableError as error:
-        if batch is not None:
-            set_place(error, batch)
+    except BunruiError as error:
+        if batch is not None and error.row is not None:
+            error.file, error.line = batch["source"][error.row].as_py(), batch["line"][error.row].as_py()
         error.row = None
         raise
-
-
-_DIGITS = 32
-_FEWEST_DIGITS = 4
 
 
 def require(classifier: bunrui.StoredClassifier, keep: str, otherwise: str) -> None:
@@ -147,37 +132,28 @@ def find_chosen(classifier: bunrui.StoredClassifier, chosen: Chosen) -> dict[str
 
 
 def _complete_digests(classifier: bunrui.StoredClassifier, given: list[str]) -> list[str]:
-    """Digests of which only the first digits may be given, as `bunrui log` shows them on a terminal."""
+    """Whole digests; users may give the first digits, which `bunrui log` shows on a terminal."""
     for digest in given:
-        if not _FEWEST_DIGITS <= len(digest) <= _DIGITS or not set(digest) <= set("0123456789abcdef"):
+        if not re.fullmatch(f"[0-9a-f]{{4,{DIGITS}}}", digest):
             raise OptionError(
-                f"--by-digest takes {_DIGITS} hexadecimal digits, or the first of them, at least {_FEWEST_DIGITS}, "
-                f"not {digest!r}: 'bunrui log {classifier.path} --documents' lists them."
+                f"--by-digest takes {DIGITS} hexadecimal digits, or the first of them, at least 4, not {digest!r}: "
+                f"'bunrui log {classifier.path} --documents' lists them."
             )
-    if all(len(digest) == _DIGITS for digest in given):
+    if all(len(digest) == DIGITS for digest in given):
         return given
-    found: dict[str, set[str]] = {digest: set() for digest in given}
-    for document in classifier.documents():
-        if document.digest.startswith(tuple(given)):
-            for digest, whole in found.items():
-                if document.digest.startswith(digest):
-                    whole.add(document.digest)
+    known = {document.digest for document in classifier.documents() if document.digest.startswith(tuple(given))}
+    found = {digest: [whole for whole in known if whole.startswith(digest)] for digest in given}
     for digest, whole in found.items():
-        if len(whole) != 1:
-            raise _unclear_error(classifier, digest, len(whole))
-    return [digest for whole in found.values() for digest in whole]
-
-
-def _unclear_error(classifier: bunrui.StoredClassifier, digest: str, n: int) -> Exception:
-    if n:
-        return UnlearnError(f"{n} texts have digests that begin with {digest!r}: give more digits")
-    return point_to_log(
-        classifier, UnlearnError(f"no document that is learned has a digest that begins with {digest!r}")
-    )
+        if not whole:
+            missing = UnlearnError(f"no document that is learned has a digest that begins with {digest!r}")
+            raise point_to_log(classifier, missing)
+        if len(whole) > 1:
+            raise UnlearnError(f"{len(whole)} texts have digests that begin with {digest!r}: give more digits")
+    return [whole[0] for whole in found.values()]
 
 
 def point_to_log(classifier: bunrui.StoredClassifier, error: Exception) -> Exception:
-    """The error of a document that is not there, with the way to find those that are."""
+    """The error of an unknown document, with the command that lists the known ones."""
     return type(error)(f"{error}: 'bunrui log {classifier.path} --documents' lists those that are there")
 
 
@@ -206,7 +182,7 @@ def say_alike(labels: Collection[Any]) -> None:
 
 
 def say_new(given: Iterable[Any], known: Collection[Any]) -> None:
-    """Say which labels were not there before, and which of those that were is nearly the same.
+    """Say which labels are new, and which known label is nearly the same.
 
     >>> import contextlib, sys
     >>> with contextlib.redirect_stderr(sys.stdout):

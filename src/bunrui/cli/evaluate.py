@@ -11,7 +11,7 @@ from bunrui.cli.collection import MOST_PROBABILITIES, LearnedBefore, evaluate_al
 from bunrui.cli.console import Bar, interrupts, say, say_reading, show, to_json
 from bunrui.cli.documents import labels_in, locate_errors, reads_tables, several_in
 from bunrui.cli.options import PANEL, Analysis, LabelledDocuments, LabelSets, Model, Parts
-from bunrui.cli.output import check_page, page_of_test, page_of_themselves, place_of, write_page
+from bunrui.cli.output import check_name, page_of_test, page_of_themselves, place_of, write_page
 from bunrui.cli.parameters import argument, file_argument, flag, option
 from bunrui.engines.stream import texts_of
 from bunrui.errors import OptionError
@@ -37,9 +37,7 @@ class _Analysis(Analysis):
 
 def evaluate(
     *,
-    file: str = file_argument(
-        "FILE", "The classifier; with --loo or --folds, DATA, or a classifier that keeps texts.", required=True
-    ),
+    file: str = file_argument("FILE", "The classifier; with --loo or --folds, DATA, or a classifier that keeps texts."),
     documents: LabelledDocuments,
     model: Model,
     analysis: _Analysis,
@@ -85,15 +83,11 @@ def evaluate(
       bunrui evaluate train.parquet --folds 5 --by source --json | jq .macro.f1
       bunrui evaluate topics.bunrui test.csv --separator ';' --labels --threshold best
     """
-    from bunrui.evaluation import Evaluation
-
     several.check()
-    if several.labels and positive is not None:
-        raise OptionError("--positive goes with one label for each document: leave --labels out.")
-    if several.labels and page is not None:
-        raise OptionError("--html goes with one label for each document: leave --labels out.")
+    if several.labels and (positive, page) != (None, None):
+        raise OptionError("--positive and --html go with one label for each document: leave --labels out.")
     parts.check()
-    check_page(page)
+    check_name(page)
     if loo or parts.folds is not None:
         if loo and parts.folds is not None:
             raise OptionError("--loo or --folds, not both.")
@@ -101,10 +95,10 @@ def evaluate(
             raise OptionError("--labels needs a classifier and documents to test: bunrui evaluate FILE TEST --labels.")
         data = [file, *(data or [])]
         with interrupts("interrupted"):
-            alone = evaluate_alone(data, documents, model, analysis, parts)
-            evaluation = _report(alone.evaluation, positive, json=json)
+            collection, found, n_duplicates = evaluate_alone(data, documents, model, analysis, parts)
+            evaluation = _report(found, positive, json=json)
             if page is not None:
-                write_page(page, page_of_themselves(data, alone._replace(evaluation=evaluation), parts))
+                write_page(page, page_of_themselves(data, collection, evaluation, n_duplicates, parts))
         return
     if not data:
         raise OptionError("there is nothing to evaluate on: give DATA, or --loo or --folds.")
@@ -114,16 +108,14 @@ def evaluate(
     with interrupts("interrupted"), bunrui.open(file, read_only=True) as opened:
         reader = documents.read(data, labelled=True, columns=reads_tables(opened), label_type=opened.label_type)
         classifier, learned = model.of(opened), LearnedBefore.into(opened.path)
+        wrong = _Wrong()
         if several.labels:
-            found: Any = _of_sets(classifier, reader, several, learned)
-            learned.say(file)
-            _report(found, positive, json=json)
-            return
-        wrong = _Wrong() if page is not None else None
-        found = _of_labels(classifier, reader, wrong, learned)
+            measured: Any = _of_sets(classifier, reader, several, learned)
+        else:
+            measured = _of_labels(classifier, reader, None if page is None else wrong, learned)
         learned.say(file)
-        evaluation = _report(found, positive, json=json)
-        if page is not None and wrong is not None and isinstance(evaluation, Evaluation):
+        evaluation = _report(measured, positive, json=json)
+        if page is not None and isinstance(evaluation, bunrui.evaluation.Evaluation):
             write_page(page, page_of_test(file, data, opened, classifier, evaluation, wrong.documents))
 
 
@@ -170,12 +162,11 @@ def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: _Wrong | None, 
     """An Evaluation; of too many documents, Metrics, which have no rankings and no page."""
     import numpy as np
 
-    from bunrui.evaluation import Evaluation, Tally
     from bunrui.models.linear import probabilities
 
     known = classifier.classes_.tolist()
     names = np.array(known)
-    tally, labels = Tally(known), set()
+    tally, labels = bunrui.evaluation.Tally(known), set()
     true, found, kept, n_kept = [], [], [], 0
     n_several = 0
     calibrated = classifier.is_calibrated
@@ -211,14 +202,14 @@ def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: _Wrong | None, 
     # Calibrated ones are not the softmax of scores, and few are 0.
     shares = values if calibrated else probabilities(values)
     ranked = None if calibrated else values
-    return Evaluation(true=true, predictions=predictions, probabilities=shares, classes=known, scores=ranked)
+    return bunrui.evaluation.Evaluation(
+        true=true, predictions=predictions, probabilities=shares, classes=known, scores=ranked
+    )
 
 
 def _of_sets(
     classifier: AnyClassifier, reader: Reader, several: LabelSets, learned: LearnedBefore
 ) -> MultilabelMetrics:
-    from bunrui.evaluation import measure_labels
-
     known = classifier.classes_.tolist()
     thresholds = several.thresholds(classifier)
     true: list[Any] = []
@@ -233,7 +224,7 @@ def _of_sets(
     bar.check("evaluated")
     say_reading(reader)
     _say_unknown(set().union(*true), known)
-    return measure_labels(true, found, labels=known)
+    return bunrui.evaluation.measure_labels(true, found, labels=known)
 
 
 def _say_unknown(labels: set[Any], known: list[Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import shlex
@@ -12,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 import bunrui
 from bunrui.cli.console import interrupts, say, show, to_json
 from bunrui.cli.options import Model, check_text
-from bunrui.cli.output import check_page, write_page
+from bunrui.cli.output import check_name, write_page
 from bunrui.cli.parameters import Classifier, argument, flag, option
 from bunrui.errors import DataError, EncodingError, OptionError
 from bunrui.labels import text_of
 from bunrui.phrases import one_line
+from bunrui.views.tables import Column, Table, numbers
 
 if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
     from bunrui.models.explain import Word
-    from bunrui.views.tables import Table
 
 _FEW_WORDS = 8
 _MANY_WORDS = 20
-_MOST_LABELS = 50  # of which a few words are shown: each takes a look at all counts
+_MOST_LABELS = 50  # in the list of all labels: each one reads all counts
 _FEW_LABELS = 6  # columns of counts in a table
 
 
@@ -54,7 +53,7 @@ def explain(
 
     if json and html is not None:
         raise OptionError("--json writes to stdout, --html to a file: give one of them.")
-    check_page(html)
+    check_name(html)
     if text is None:
         text = _standard_input()
     elif os.path.isfile(text):
@@ -65,9 +64,7 @@ def explain(
         named = opened.label_named
         explanation = model.of(opened).explain(text, label=named(label), against=named(against))
     if html is not None:
-        from bunrui.report import explanation_page
-
-        write_page(html, explanation_page(explanation))
+        write_page(html, bunrui.report.explanation_page(explanation))
     elif json:
         print(to_json(explanation.to_dict()))
     else:
@@ -84,11 +81,10 @@ def _standard_input() -> str:
     if not data:
         raise OptionError("the standard input is empty: give TEXT, or text on the standard input.")
     if _HEADER.match(data):  # what may be a mail is read as `predict` reads it; to import that takes time
-        from bunrui.documents import read
-        from bunrui.documents.mail import is_mail
+        from bunrui.documents.mail import is_mail, parse_mail
 
         if is_mail(data):
-            return str(next(iter(read(io.BytesIO(data), format="eml", labelled=False)))["text"][0].as_py())
+            return parse_mail(data).text
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -151,7 +147,6 @@ def _all_labels(classifier: AnyClassifier, top: int, json: bool) -> None:
         )
         return
     from bunrui.views.explanation import spell
-    from bunrui.views.tables import Column, Table
 
     counts = classifier.counts
     largest = sorted(classes, key=lambda name: (-counts.doc_count[counts.label_ids[name]], name))[:_MOST_LABELS]
@@ -171,7 +166,6 @@ def _as_dict(word: Word) -> dict[str, Any]:
 
 def _table(classifier: AnyClassifier, found: list[Word]) -> Table:
     from bunrui.views.explanation import spell
-    from bunrui.views.tables import Column, Table, numbers
 
     classes: list[Any] = classifier.classes_.tolist()
     by_label = len(classes) <= _FEW_LABELS

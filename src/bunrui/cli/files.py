@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import bunrui
 from bunrui.cli.console import Bar, extent, interrupts, say, say_reading, size, uninterrupted
 from bunrui.cli.info import say_choice
-from bunrui.cli.options import Analysis, LabelledDocuments, LearnedAnalysis, Memory, Model
-from bunrui.cli.output import check_folder, check_page, open_table, write_page
+from bunrui.cli.options import MEMORY, Analysis, LabelledDocuments, LearnedAnalysis, Model
+from bunrui.cli.output import check_folder, check_name, open_table, write_page
 from bunrui.cli.parameters import Classifier, argument, file_argument, flag, option
 from bunrui.engines.stream import texts_of
 from bunrui.errors import OptionError, StoreError
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 def merge(
     *,
-    file: str = file_argument("FILE", "The classifier to add to; made if it is not there.", required=True),
-    others: list[str] = file_argument("OTHER", "Classifiers with the same analyzer.", required=True),
+    file: str = file_argument("FILE", "The classifier to add to; made if it is not there."),
+    others: list[str] = file_argument("OTHER", "Classifiers with the same analyzer."),
     unique: bool = flag("--unique", "Refuse files that have learned the same text."),
 ) -> None:
     """Add other classifiers to a classifier.
@@ -71,7 +71,7 @@ def _create_alike(file: str, opened: list[bunrui.StoredClassifier]) -> AbstractC
 def copy(
     *,
     file: Classifier,
-    new: str = file_argument("NEW", "The copy; it must not be there yet.", required=True),
+    new: str = file_argument("NEW", "The copy; it must not be there yet."),
 ) -> None:
     """Copy a classifier, also while it learns.
 
@@ -91,10 +91,10 @@ def copy(
 
 def slim(
     *,
-    file: str = file_argument("IN", "The classifier.", required=True),
-    copy: str = file_argument("OUT", "The copy; it must not be there yet.", required=True),
+    file: str = file_argument("IN", "The classifier."),
+    copy: str = file_argument("OUT", "The copy; it must not be there yet."),
     min_df: int = option("--min-df", "N", "Leave out words of fewer documents, for good.", min=1, default=1),
-    memory: Memory = None,
+    memory: str | None = MEMORY,
 ) -> None:
     """Write a small copy with counts only, to serve and to share.
 
@@ -210,7 +210,7 @@ def export(
         raise OptionError("--test is for --page: give both, or none.")
     if test is None and any(vars(documents).values()):
         raise OptionError("--text, --label and the like are for the documents of --test: give it, or leave them out.")
-    check_page(page, "--page")
+    check_name(page, "--page")
     target = output or page
     with interrupts(f"interrupted; {target} was not written"), bunrui.open(file, read_only=True) as classifier:
         if page is not None:
@@ -265,7 +265,7 @@ def count(
         "One id for all SHARDs. By default the id of each is a digest of its bytes and of how they are read, which "
         "takes one more pass.",
     ),
-    memory: Memory = None,
+    memory: str | None = MEMORY,
 ) -> None:
     """Count a piece of a corpus, to merge it with others later.
 
@@ -283,11 +283,7 @@ def count(
       bunrui count huge.jsonl.zst -o part.bunrui --memory 2GB
       bunrui merge all.bunrui shard-*.bunrui
     """
-    if not output:
-        raise OptionError("--output is empty: give the part a name.")
     check_folder(output)
-    if shard_id is not None and not shard_id.strip():
-        raise OptionError("--shard-id is empty: give the shard a name.")
     if "-" in shards and shard_id is None:
         raise OptionError("the standard input has no name that tells it from others: give --shard-id.")
     with interrupts(f"interrupted; {output} was not made"):
@@ -325,10 +321,8 @@ def _refuse_others(output: str, note: dict[str, Any], new: bunrui.TextClassifier
     with bunrui.open(output, read_only=True) as part:
         notes = [entry.note for entry in part.history() if not entry.undone]
         if notes != [note] or part.counts.fingerprint != new.counts.fingerprint:
-            raise StoreError(
-                f"{output} is there already, and not what would be counted now: it has other shards, or was counted "
-                "with other options. Delete it, or give another name"
-            )
+            other = "this is there already, with other shards or options"
+            raise StoreError(other, file=output, hint="delete it, or give another name")
 
 
 def _count(reader: Reader, learn: Callable[[Any, Any], object]) -> Bar:

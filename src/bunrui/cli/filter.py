@@ -91,10 +91,6 @@ def filter(
     from bunrui.selection.filter import select
     from bunrui.selection.ratio import HASH_BITS
 
-    if sum(way is not None for way in (threshold, top, sample)) != 1:
-        raise OptionError("say what to select by one of --threshold, --top and --sample.")
-    if top is not None and top.endswith("%") and fit_on is not None:
-        raise OptionError("--top P% needs all of raw to be counted: leave --fit-on out, or give --top a number.")
     if "-" in raw:
         raise OptionError("--raw is read twice, and the standard input can be read once: write it to a file first.")
     if output is not None:
@@ -173,7 +169,7 @@ def _refuse_column(is_there: bool) -> None:
 
 
 def lines_of(rows: Rows, scores: bool) -> Iterator[str]:
-    """Rows as JSON objects, those that were JSON lines as they are.
+    """Rows as JSON objects; JSON lines stay as they are.
 
     >>> import numpy as np, pyarrow as pa
     >>> from bunrui.selection.filter import Rows
@@ -184,7 +180,6 @@ def lines_of(rows: Rows, scores: bool) -> Iterator[str]:
     """
     found = rows.rows.to_pylist()
     if found and isinstance(found[0], dict):
-        _refuse_column(scores and SCORE in found[0])
         lines = (json.dumps(_to_json_value(row), ensure_ascii=False) for row in found)
     else:
         lines = iter(found)

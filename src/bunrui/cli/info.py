@@ -13,6 +13,7 @@ from bunrui.cli.options import Model, spell_value
 from bunrui.cli.parameters import Classifier, flag, option
 from bunrui.errors import BunruiError, OptionError
 from bunrui.labels import noun_of, text_of, type_of
+from bunrui.models.kinds import is_kept
 from bunrui.phrases import counted, one_line
 
 if TYPE_CHECKING:
@@ -118,8 +119,6 @@ def _model(known: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _training(known: dict[str, Any]) -> list[tuple[str, str]]:
     """Whether a model that is trained has its weights in the file."""
-    from bunrui.models.kinds import is_kept
-
     if not is_kept(known["model"]):
         return []
     if known["is_trained"]:
@@ -217,9 +216,7 @@ def choose(
       bunrui choose mail.bunrui --metric macro_f1
       bunrui choose mail.bunrui --json | jq .candidate
     """
-    from bunrui import store
-
-    with store.open(file) as classifier, uninterrupted():
+    with bunrui.open(file) as classifier, uninterrupted():
         chosen = classifier.choose(metric)
     if json:
         print(to_json(chosen.to_dict()))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bunrui
-from bunrui.cli.console import Bar, extent, interrupts, say, say_reading, uninterrupted
+from bunrui.cli.calibrate import calibrate_file
+from bunrui.cli.console import Bar, extent, interrupts, kept_whole, say, say_reading, uninterrupted
 from bunrui.cli.documents import (
     find_chosen,
     labels_in,
@@ -19,16 +20,15 @@ from bunrui.cli.documents import (
     reads_tables,
     require,
     say_alike,
-    set_place,
 )
 from bunrui.cli.info import describe_hashing, say_choice
 from bunrui.cli.options import (
+    MEMORY,
     Chosen,
     Engine,
     Keep,
     LabelledDocuments,
     LearnedAnalysis,
-    Memory,
     Model,
     Tables,
     known_columns,
@@ -37,7 +37,7 @@ from bunrui.cli.options import (
 )
 from bunrui.cli.parameters import Classifier, argument, file_argument, flag, option
 from bunrui.engines.stream import texts_of
-from bunrui.errors import DuplicateError, OptionError, StoreError, UnlearnError
+from bunrui.errors import OptionError, StoreError, UnlearnError
 from bunrui.labels import text_of
 from bunrui.models import AUTO
 from bunrui.phrases import counted, one_line, some
@@ -54,7 +54,7 @@ _POOL = "Texts without a label, to help where labels are few. Can be repeated."
 
 def learn(
     *,
-    file: str = file_argument("FILE", "The classifier; made if it is not there.", required=True),
+    file: str = file_argument("FILE", "The classifier; made if it is not there."),
     data: list[str] | None = argument("DATA", _DATA),
     documents: LabelledDocuments,
     model: Model,
@@ -69,7 +69,7 @@ def learn(
     unlabelled: list[str] | None = option("--unlabelled", "POOL", _POOL),
     unique: bool = flag("--unique", "Refuse a text that was learned before, or comes twice."),
     calibrate: bool = flag("--calibrate", "Calibrate FILE afterwards, as 'bunrui calibrate' does."),
-    memory: Memory = None,
+    memory: str | None = MEMORY,
 ) -> None:
     """Learn documents with their labels.
 
@@ -124,6 +124,8 @@ def learn(
     data, unlabelled = data or [], unlabelled or []
     if [*data, *unlabelled].count("-") > 1:
         raise OptionError("the standard input, -, can be read once.")
+    if calibrate and keep not in (None, "text"):
+        raise OptionError("--calibrate leaves each document out in turn, and needs --keep text.")
     if engine.is_ray:
         refused = {"columns": tables.columns, "unique": unique, "calibrate": calibrate, "memory": memory}
         engine.refuse(**refused, unlabelled=unlabelled)
@@ -137,40 +139,29 @@ def learn(
         read = partial(documents.read, data, labelled=True, sparing=True)
         _learn_bounded(file, read, wanted, unique=unique, memory=memory)
         return
-    with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
-        classifier, columns = None, []
-        if os.path.lexists(file):
-            classifier = stack.enter_context(wanted.open(file))
-        is_table = tables.columns if classifier is None else reads_tables(classifier)
-        kind = None if classifier is None else classifier.label_type
+    is_new = not os.path.lexists(file)
+    opened = wanted.create(file) if is_new else wanted.open(file)
+    with interrupts("interrupted; nothing was changed"), kept_whole(opened) as classifier:
+        is_table, kind, before = reads_tables(classifier), classifier.label_type, classifier.choice
         reader = documents.read(data, labelled=True, columns=is_table, label_type=kind) if data else None
-        pool = documents.read_pool(unlabelled or [])
-        if calibrate and classifier is not None:
+        pool = documents.read_pool(unlabelled)
+        columns = known_columns(classifier) if is_table and not is_new else []
+        if calibrate:
             require(classifier, "text", "leave --calibrate out, or learn into another file")
-        elif calibrate and keep not in (None, "text"):
-            raise OptionError("--calibrate leaves each document out in turn, and needs --keep text.")
-        before = None if classifier is None else classifier.choice
-        is_new = classifier is None
-        if classifier is None:
-            classifier = stack.enter_context(wanted.create(file))
-        elif is_table:
-            columns = known_columns(classifier)
         if pool is not None:
             check_reads_pool(classifier.get_params())
             require(classifier, "text", "leave --unlabelled out, or learn into another file")
-        if engine.is_ray:
-            assert reader is not None
-            say_done = _learn_on_ray(engine.address, file, classifier, reader)
-            with uninterrupted():
-                stack.close()
-            say_done()
-            say_alike(classifier.counts.live_labels)
-            return
-        n_before, change = len(classifier.memory.pool), partial(classifier.learning, unique=unique)
-        done = _pour(reader, change, _names, tables.check_kinds, pool)
-        with uninterrupted():
-            stack.close()  # a new file gets its name
+        n_before, done_by = len(classifier.memory.pool), ""
+        if engine.is_ray and reader is not None:
+            done_by = _learn_on_ray(engine.address, file, classifier, reader)
+        else:
+            done = _pour(reader, classifier.learning(unique=unique), _names, tables.check_kinds, pool)
 
+    if reader is not None and done_by:
+        say(f"learned {done_by}")
+        say_reading(reader)
+        say_alike(classifier.counts.live_labels)
+        return
     if reader is not None:
         warn_of_columns(columns, reader)
         _say_learned(file, reader, done, hashing_of(classifier, classifier.counts.n_features))
@@ -185,7 +176,8 @@ def learn(
     if classifier.unlabelled_ is not None:
         say(f"texts without a label: {classifier.unlabelled_.describe()}")
     if calibrate:
-        _calibrate(file)
+        with interrupts("interrupted; the documents were learned"), bunrui.open(file) as classifier:
+            calibrate_file(classifier)
 
 
 def _say_learned(file: str, reader: Reader, done: _Done, hashing: dict[str, Any] | None) -> None:
@@ -217,30 +209,19 @@ def _learn_bounded(file: str, read: Callable[..., Reader], wanted: Wanted, *, un
     from bunrui.store.sessions import creating_bounded, open_bounded
 
     is_new = not os.path.lexists(file)
-    with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
+    opened = creating_bounded(file, memory, **wanted.options()) if is_new else closing(open_bounded(file, memory))
+    with interrupts("interrupted; nothing was changed"), kept_whole(opened) as target:
         if not is_new:
-            target = stack.enter_context(closing(open_bounded(file, memory)))
             if reads_tables(target.classifier):
                 raise OptionError(f"{file} reads tables, which must be in memory at once: leave --memory out.")
             wanted.check(target.classifier, file, target.keep)
-        else:
-            target = stack.enter_context(creating_bounded(file, memory, **wanted.options()))
         reader = read(label_type=target.label_type)
-        done = _pour(reader, partial(target.learning, unique=unique), _names)
-        with uninterrupted():
-            stack.close()
+        done = _pour(reader, target.learning(unique=unique), _names)
     # Nobody has counted how many buckets of an old file are in use.
     _say_learned(file, reader, done, hashing_of(target.classifier, target.n_features) if is_new else None)
     say_alike(target.learned.live_labels)
     if target.classifier.model == AUTO and target.keep == "text":
         say(f"with --memory, no model is chosen: 'bunrui choose {file}' does it")
-
-
-def _calibrate(file: str) -> None:
-    from bunrui.cli.calibrate import calibrate_file
-
-    with interrupts("interrupted; the documents were learned"), bunrui.open(file) as classifier:
-        calibrate_file(classifier)
 
 
 def unlearn(
@@ -285,7 +266,7 @@ def unlearn(
         read = partial(documents.read, labelled=True, columns=reads_tables(classifier))
         reader = read(data, label_type=classifier.label_type) if data else None
         n_before = len(classifier.memory.pool)
-        done = _pour(reader, classifier.unlearning, pool=pool)
+        done = _pour(reader, classifier.unlearning(), pool=pool)
         n_left = len(classifier.memory.pool)
     if reader is not None:
         say(f"unlearned {done} from {file} in {done.time}")
@@ -323,7 +304,7 @@ class _Done(NamedTuple):
 
 def _pour(
     reader: Reader | None,
-    change: Callable[[], AbstractContextManager[Any]],
+    change: AbstractContextManager[Any],
     named: Callable[[pa.RecordBatch], dict[str, Any]] = lambda batch: {},
     check: Callable[[Reader], None] = lambda reader: None,
     pool: Reader | None = None,
@@ -337,8 +318,7 @@ def _pour(
     labels: set[Any] = set()
     n_docs = n_empty = 0
     time = ""
-    with ExitStack() as stack:
-        step = stack.enter_context(change())
+    with kept_whole(change) as step:
 
         def add(batch: pa.RecordBatch) -> None:
             nonlocal n_empty
@@ -352,21 +332,15 @@ def _pour(
             check(reader)
         if pool is not None:
             _pass_on(pool, lambda batch: step.add_unlabelled(texts_of(batch)), "texts without a label")
-        with uninterrupted():
-            stack.close()
-        return _Done(n_docs, labels, time, getattr(step, "n_duplicates", None) or 0, n_empty)
+    return _Done(n_docs, labels, time, getattr(step, "n_duplicates", None) or 0, n_empty)
 
 
 def _pass_on(reader: Reader, add: Callable[[pa.RecordBatch], None], what: str) -> tuple[int, str]:
     """Give all batches of a reader to a function; how many documents they have, and how long that took."""
     bar = Bar(reader)
     for batch in bar:
-        try:
-            with locate_errors(batch):
-                add(batch)
-        except (DuplicateError, UnlearnError) as error:
-            set_place(error, batch)
-            raise
+        with locate_errors(batch):
+            add(batch)
     bar.check("changed", what)
     return bar.n_docs, bar.speed()
 
@@ -381,7 +355,7 @@ def _names(batch: pa.RecordBatch) -> dict[str, Any]:
 
 
 class Wanted(NamedTuple):
-    """The options of a command that a new file gets, and that must not contradict those of a file that is there."""
+    """The options for a new file; an old file must have the same."""
 
     model: Model
     analyzer: dict[str, Any]
@@ -435,10 +409,8 @@ class Wanted(NamedTuple):
 # --- on a cluster
 
 
-def _learn_on_ray(
-    address: str | None, file: str, classifier: bunrui.StoredClassifier, reader: Reader
-) -> Callable[[], None]:
-    """Learn the documents of a reader into a file; what is to be said when it has its name."""
+def _learn_on_ray(address: str | None, file: str, classifier: bunrui.StoredClassifier, reader: Reader) -> str:
+    """Learn the documents of a reader into a file; how many, how fast and by whom."""
     from bunrui.engines.ray import count
     from bunrui.engines.tasks import blank
 
@@ -454,10 +426,4 @@ def _learn_on_ray(
         with uninterrupted():
             classifier.merge_all([new], kind="learn", **done.note())
     learned = extent(done.n_docs, len(new.counts.live_labels))
-    workers, time = counted(done.n_workers, "worker"), bar.speed()
-
-    def say_done() -> None:
-        say(f"learned {learned} into {file} in {time}, with {workers}")
-        say_reading(reader)
-
-    return say_done
+    return f"{learned} into {file} in {bar.speed()}, with {counted(done.n_workers, 'worker')}"

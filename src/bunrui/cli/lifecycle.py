@@ -53,18 +53,16 @@ def undo(
             kind, n_docs = classifier.undo()
         if kind == "set":
             say(f"took back the set: {file} has {_settings_again(classifier)} again")
-            return
-        if kind == "calibrate":
+        elif kind == "calibrate":
             say(f"took back the calibration: {file} has {'the one before' if classifier.calibration else 'none'} now")
-            return
-        if kind == "choose":
+        elif kind == "choose":
             assert classifier.model_ is not None
             say(f"took back the choice: {file} has {classifier.model_.describe()} again")
-            return
-        what = _LABEL_CHANGES.get(kind, f"{kind} of")
-        say(f"took back the {what} {counted(n_docs, 'document')}: {_describe_now(classifier)}")
-        if not classifier.counts.n_docs:
-            say("nothing is left in it; to have documents back, learn them anew")
+        else:
+            what = _LABEL_CHANGES.get(kind, f"{kind} of")
+            say(f"took back the {what} {counted(n_docs, 'document')}: {_describe_now(classifier)}")
+            if not classifier.counts.n_docs:
+                say("nothing is left in it; to have documents back, learn them anew")
 
 
 def _summary(taken: list[Entry]) -> str:
@@ -125,8 +123,6 @@ def relabel(
     """
 
     chosen.check(data)
-    if not all(to):
-        raise OptionError("--to is empty: give the label a name.")
     with interrupts("interrupted; nothing was changed"), bunrui.open(file) as classifier:
         require(classifier, "digests", "unlearn them with their old labels, and learn them with the new ones")
         reader = None
@@ -261,12 +257,8 @@ def label(
         choice = classifier.choice
         has, gets = classifier.label_named(name), classifier.label_named(to)
         with uninterrupted():
-            if action == "rename":
-                n_docs = classifier.rename_label(has, gets)
-            elif action == "move":
-                n_docs = classifier.move_label(has, gets)
-            else:
-                n_docs = classifier.drop_label(has)
+            change_label = getattr(classifier, f"{action}_label")
+            n_docs = change_label(has) if to is None else change_label(has, gets)
         change = _PAST[action].format(name=_quoted(has), to=_quoted(gets))
         say(f"{change} ({counted(n_docs, 'document')}): {_describe_now(classifier)}")
         say_choice(classifier, choice)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import datetime
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import typer
+from rich.text import Text
 
 import bunrui
 from bunrui.cli.console import say, show, stdout_console, to_json
@@ -18,11 +19,11 @@ from bunrui.cli.parameters import Classifier, flag, option
 from bunrui.errors import DamagedError, DataError, OptionError
 from bunrui.labels import text_of
 from bunrui.phrases import excerpt, one_line, readable, some
+from bunrui.views.tables import Column, Table, words
 
 if TYPE_CHECKING:
     from bunrui.store.lifecycle import Document
     from bunrui.store.transaction import Entry
-    from bunrui.views.tables import Table
 
 _EXCERPT = 80
 _MOST_ROWS = 300  # of a table, which has to be in memory; more are lines
@@ -123,37 +124,32 @@ def _note(entry: Entry) -> str:
 def _about(entry: Entry) -> str:
     if entry.kind == "calibrate":
         return _calibration_note(entry.note.get("calibration"))
+    note = {name: value for name, value in entry.note.items() if name not in _CHOICE}
     if entry.kind == "set":
-        changed = {name: value for name, value in entry.note.items() if name not in ("before", *_CHOICE)}
-        parts = [f"{name.replace('_', '-')} {spell_value(name, value)}" for name, value in changed.items()]
-        return "; ".join([*parts, *_choice_note(entry.note.get("choice"))])
-    values = {
-        name: some(value, _MOST_NAMES) if isinstance(value, list) else value
-        for name, value in entry.note.items()
-        if name not in _CHOICE
-    }
-    chosen = _choice_note(entry.note.get("choice"))
-    return "; ".join([*(f"{name} {value}" for name, value in values.items() if value is not None), *chosen])
+        note.pop("before", None)
+        parts = [f"{name.replace('_', '-')} {spell_value(name, value)}" for name, value in note.items()]
+    else:
+        values = {name: some(value, _MOST_NAMES) if isinstance(value, list) else value for name, value in note.items()}
+        parts = [f"{name} {value}" for name, value in values.items() if value is not None]
+    return "; ".join([*parts, *_choice_note(entry.note.get("choice"))])
 
 
 def _choice_note(known: Any) -> list[str]:
     from bunrui.choice import Choice
 
-    try:
+    with suppress(DataError):  # there is none, or somebody has changed the file
         found = Choice.from_dict(known)
-    except DataError:  # none, or a file that somebody has changed
-        return []
-    return [f"chose {found.describe()}"] if found.evidence else []
+        return [f"chose {found.describe()}"] if found.evidence else []
+    return []
 
 
 def _calibration_note(known: Any) -> str:
     from bunrui.calibration import Calibration
 
-    try:
+    with suppress(DataError):
         found = Calibration.from_dict(known)
-    except DataError:  # none, or a file that somebody has changed
-        return ""
-    return f"{found.n_docs:,} documents, ECE {found.ece_before:.4f} to {found.ece_after:.4f}"
+        return f"{found.n_docs:,} documents, ECE {found.ece_before:.4f} to {found.ece_after:.4f}"
+    return ""
 
 
 def _change_line(entry: Entry) -> str:
@@ -163,10 +159,6 @@ def _change_line(entry: Entry) -> str:
 
 
 def _change_table(entries: list[Entry], width: int) -> Table:
-    from rich.text import Text
-
-    from bunrui.views.tables import Column, Table, words
-
     rows, styles = [], {}
     for k, entry in enumerate(entries):
         times = {name: _local(time) for name, time in entry.note.items() if name == "before" and isinstance(time, str)}
@@ -182,49 +174,34 @@ def _change_table(entries: list[Entry], width: int) -> Table:
 
 
 def _local(time: str) -> str:
-    """A time of the file in the zone of the reader, to the minute; what is no time stays as it is."""
+    """A time of the file in local time, to the minute; any other string stays as it is."""
     try:
         return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M}"
     except (ValueError, OverflowError):
         return time
 
 
-def _excerpt(document: Document) -> str:
-    if document.text is None:
-        return ""
-    return excerpt(readable(document.text), _EXCERPT)
+def _cells(document: Document) -> list[str]:
+    """The labels, the id, the source and the beginning of the text."""
+    text = "" if document.text is None else excerpt(readable(document.text), _EXCERPT)
+    labels = ", ".join(map(text_of, document.labels))
+    return [one_line(cell) for cell in (labels, document.id or "", document.source or "", text)]
 
 
 def _document_line(document: Document) -> str:
-    labels = ", ".join(map(text_of, document.labels))
-    fields = (document.digest, document.time, labels, document.id or "", document.source or "", _excerpt(document))
-    return "\t".join(one_line(field) for field in fields)
+    return "\t".join([document.digest, document.time, *_cells(document)])
 
 
 def _document_table(documents: list[Document], width: int) -> Table:
     """One line a document: what does not fit is cut.  Columns that would be empty are left out."""
-    from bunrui.views.tables import Column, Table
-
-    columns: dict[str, list[str]] = {
-        "digest": [document.digest[:_DIGITS] for document in documents],
-        "learned": [_local(document.time) if width >= _WIDE else "" for document in documents],
-        "labels": [", ".join(map(text_of, document.labels)) for document in documents],
-        "id": [document.id or "" for document in documents],
-        "source": [document.source or "" for document in documents],
-        "text": [_excerpt(document) for document in documents],
-    }
-    columns = {name: cells for name, cells in columns.items() if any(cells)}
     share = (width - _DIGITS) // 5
-    heads = [
-        Column(
-            name,
-            is_number=False,
-            overflow="grow" if name == "text" else "cut" if name in ("labels", "id", "source") else "keep",
-            max_width=share if name in ("labels", "id", "source") else None,
-        )
-        for name in columns
+    narrow = [Column(name, is_number=False, overflow="cut", max_width=share) for name in ("labels", "id", "source")]
+    columns = [*words("digest", "learned"), *narrow, Column("text", is_number=False, overflow="grow")]
+    rows = [
+        [document.digest[:_DIGITS], _local(document.time) if width >= _WIDE else "", *_cells(document)]
+        for document in documents
     ]
-    return Table(heads, [list(map(one_line, row)) for row in zip(*columns.values(), strict=True)])
+    return Table(columns, rows).filled()
 
 
 _MARKS = {"right": ("✓", "green"), "unknown": ("?", "yellow"), "wrong": ("✗", "bold red")}
@@ -267,8 +244,6 @@ def check(
 
 def _print_finding(word: str, line: str) -> None:
     if sys.stdout.isatty() and (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf"):
-        from rich.text import Text
-
         mark, colour = _MARKS[word]
         stdout_console().print(Text.assemble((mark, colour), " ", line))
     else:

@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import typer
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from bunrui.cli.collection import Collection
     from bunrui.documents import Reader
 
-if TYPE_CHECKING:
     ModelName = str
 else:
     ModelName = Literal[(AUTO, *MODELS, *TRAINED)]
@@ -101,9 +100,7 @@ class Documents:
         With `columns` they are tables; `without` names a column of labels that are not looked at.  A `sparing` reader
         takes less memory.  `label_type` is that of FILE; the first label decides where it has none.
         """
-        from bunrui.documents import read
-
-        options: dict[str, Any] = {name: value for name, value in dataclasses.asdict(self).items() if value}
+        options: dict[str, Any] = {name: value for name, value in vars(self).items() if value}
         if columns:
             if self.text:
                 raise OptionError("FILE reads tables with all columns: leave --text out.")
@@ -112,17 +109,13 @@ class Documents:
                 # Where nobody looks for labels, a column called label may be one of the table.
                 options["label"] = without or ""
         label = options.pop("as_", None)
-        if getattr(self, "as_", None) == "":
-            raise OptionError("--as is empty: give the label a name.")
-        if label is not None and getattr(self, "label", None) is not None:
+        if label is not None and "label" in options:
             raise OptionError("--as gives all documents one label, and --label reads theirs: give one of them.")
         check_text(label or "", "--as", "give the label another name")
-        if getattr(self, "separator", None) == "":
-            raise OptionError("--separator is empty: give a character such as ';'.")
         sources: list[Any] = list(data)
         if sources.count("-") == 1:
             sources[sources.index("-")] = stdin or Stdin()
-        return read(
+        return bunrui.documents.read(
             sources if label is None else {label: sources},
             labelled=labelled,
             label_type=label_type,
@@ -277,8 +270,8 @@ class Model:
         >>> Model(model="complement", alpha="default", max_features="all").given()
         {'model': 'complement', 'alpha': None, 'max_features': None}
         """
-        options = {name: value for name, value in vars(self).items() if value is not None}
-        return {name: None if value in ("default", "all") else value for name, value in options.items()}
+        given = ((name, value) for name, value in vars(self).items() if value is not None)
+        return {name: None if value in ("default", "all") else value for name, value in given}
 
     def of(self, classifier: AnyClassifier) -> AnyClassifier:
         """The classifier, read as was asked for."""
@@ -317,7 +310,7 @@ class Analysis:
     )
     words: int | None = option("--words", "N", "The longest n-gram of words.", min=1)
     stop_words: str | None = option("--stop-words", "PATH", "A file with words to leave out, one a line.")
-    html: bool = flag("--from-html", "--html", help="Take the text out of HTML first.")
+    html: bool = flag("--from-html", "--html", "Take the text out of HTML first.")
     urls: bool = flag("--urls", "All URLs are one word.")
     mentions: bool = flag("--mentions", "All @mentions are one word.")
     numbers: bool = flag("--numbers", "All numbers are one word.")
@@ -328,10 +321,7 @@ class Analysis:
         >>> Analysis(analyzer="words", numbers=True).given()
         {'name': 'words', 'numbers': True}
         """
-        fields = {name: value for name, value in vars(self).items() if value}
-        if "analyzer" in fields:
-            fields = {"name": fields.pop("analyzer")} | fields
-        return fields
+        return {"name" if name == "analyzer" else name: value for name, value in vars(self).items() if value}
 
 
 @dataclass(frozen=True)
@@ -381,7 +371,6 @@ class LabelSets:
 PANEL = "Documents that predict each other"
 
 
-_FEWEST = 2
 _KINDS = {None: "stratified", "label": "stratified", "source": "grouped", "id": "grouped", "order": "time"}
 
 
@@ -391,7 +380,7 @@ class Parts:
 
     panel: ClassVar = PANEL
 
-    folds: int | None = option("--folds", "K", "Predict each of K parts by all the others.", min=_FEWEST)
+    folds: int | None = option("--folds", "K", "Predict each of K parts by all the others.", min=2)
     by: Literal["label", "source", "id", "order"] | None = option(
         "--by",
         "WHAT",
@@ -408,35 +397,17 @@ class Parts:
         """The parts of some documents, as `bunrui.evaluation.folds` makes them; None where nobody asks for any."""
         if self.folds is None:
             return None
-        from bunrui.evaluation import folds
-
         groups = {"source": found.sources, "id": found.ids}.get(self.by or "")
         if groups is not None and any(group is None for group in groups):
             wanted = "read or learn them with --id COLUMN" if self.by == "id" else "learn them from files"
             raise OptionError(f"some documents have no {self.by}: {wanted}, or leave --by out.")
         if groups is not None and len(set(groups)) == 1:
-            if self.by == "source":
-                raise OptionError("all documents come from one file: give several files, or leave --by out.")
-            raise OptionError("all documents have the same id: give another --id COLUMN, or leave --by out.")
-        n_docs = len(found.labels)
-        if self.by == "order" and n_docs <= self.folds:
-            fewer = f", or --folds {n_docs - 1}" if n_docs > _FEWEST else ""
-            raise OptionError(
-                f"{counted(n_docs, 'document')} cannot be cut into {self.folds + 1} parts, of which all but the first "
-                f"are predicted by those before: give more documents{fewer}."
-            )
-        return folds(len(found.labels), found.labels, self.folds, kind=_KINDS[self.by], groups=groups)
+            same, wanted = ("id", "another --id COLUMN") if self.by == "id" else ("source", "several files")
+            raise OptionError(f"all documents have the same {same}: give {wanted}, or leave --by out.")
+        return bunrui.evaluation.folds(len(found.labels), found.labels, self.folds, kind=_KINDS[self.by], groups=groups)
 
 
-Memory = Annotated[
-    str | None,
-    typer.Option(
-        "--memory",
-        metavar="SIZE",
-        help="Take no more memory than this, such as 2GB; other counts wait on the disk.",
-        show_default=False,
-    ),
-]
+MEMORY: Any = option("--memory", "SIZE", "Take no more memory than this, such as 2GB; other counts wait on the disk.")
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bunrui.classifier import AnyClassifier
-    from bunrui.cli.collection import Alone
+    from bunrui.cli.collection import Collection
     from bunrui.cli.predict import Answer
     from bunrui.evaluation import Evaluation
 
@@ -126,15 +126,12 @@ class _PlainLines:
 
     def write(self, batch: pa.RecordBatch | None, answer: Answer) -> None:
         names = self._names
-        if answer.sets is not None:
-            rows = zip(answer.sets, answer.probabilities.tolist(), strict=True)
-            lines = ["\t".join([f"{names[k]}\t{shares[k]:.4f}" for k in found]) for found, shares in rows]
-        elif answer.ranked is None:
+        if (chosen := answer.chosen) is None:
             shares = answer.probabilities.max(axis=1).tolist()
             lines = [f"{names[k]}\t{p:.4f}" for k, p in zip(answer.best.tolist(), shares, strict=True)]
         else:
-            rows = zip(answer.ranked.tolist(), answer.probabilities.tolist(), strict=True)
-            lines = ["\t".join([f"{names[k]}\t{shares[k]:.4f}" for k in best]) for best, shares in rows]
+            rows = zip(chosen, answer.probabilities.tolist(), strict=True)
+            lines = ["\t".join([f"{names[k]}\t{shares[k]:.4f}" for k in found]) for found, shares in rows]
         if answer.unsure is not None:
             unsure = zip(lines, answer.unsure.tolist(), strict=True)
             lines = [f"?\t{line.partition(_TAB)[2]}" if is_unsure else line for line, is_unsure in unsure]
@@ -155,18 +152,16 @@ class _JsonLines:
     def write(self, batch: pa.RecordBatch | None, answer: Answer) -> None:
         names = self._names
         if answer.sets is not None:
-            found = [f"[{', '.join([names[k] for k in row])}]" for row in answer.sets]
-            pairs = zip(found, probability_objects(answer, answer.sets, self._keys), strict=True)
-            lines = [f'{{"labels": {labels}, "probabilities": {shares}' for labels, shares in pairs]
+            lines = [f'{{"labels": [{", ".join([names[k] for k in row])}]' for row in answer.sets]
         else:
             best = zip(answer.best.tolist(), answer.probabilities.max(axis=1).tolist(), strict=True)
             lines = [f'{{"label": {names[k]}, "probability": {p!r}' for k, p in best]
         if answer.unsure is not None:
             unsure = zip(lines, answer.unsure.tolist(), strict=True)
             lines = [f'{line}, "unsure": {"true" if is_unsure else "false"}' for line, is_unsure in unsure]
-        if answer.ranked is not None:
-            tops = probability_objects(answer, answer.ranked.tolist(), self._keys)
-            lines = [f'{line}, "probabilities": {top}' for line, top in zip(lines, tops, strict=True)]
+        if (chosen := answer.chosen) is not None:
+            shares = _probability_objects(answer, chosen, self._keys)
+            lines = [f'{line}, "probabilities": {found}' for line, found in zip(lines, shares, strict=True)]
         if answer.log_odds is not None:
             odds = answer.log_odds.tolist()
             lines = [f'{line}, "log_odds": {value!r}' for line, value in zip(lines, odds, strict=True)]
@@ -191,7 +186,7 @@ def _quoted(text: str) -> str:
     return to_json(text)
 
 
-def probability_objects(answer: Answer, chosen: list[list[int]], names: list[str]) -> list[str]:
+def _probability_objects(answer: Answer, chosen: list[list[int]], names: list[str]) -> list[str]:
     """Some labels of each document with their probabilities, as JSON; `names` are JSON themselves."""
     rows = zip(chosen, answer.probabilities.tolist(), strict=True)
     return ["{" + ", ".join([f"{names[k]}: {shares[k]!r}" for k in best]) + "}" for best, shares in rows]
@@ -219,13 +214,12 @@ class _Table:
             "line": pa.nulls(n, pa.int64()) if batch is None else batch["line"],
             "id": pa.nulls(n, pa.string()) if batch is None else batch["id"],
         }
-        chosen = answer.sets if answer.ranked is None else answer.ranked.tolist()
         if answer.sets is None:
             columns["label"] = self._classes.take(pa.array(answer.best))
             columns["probability"] = pa.array(answer.probabilities.max(axis=1))
         if answer.unsure is not None:
             columns["unsure"] = pa.array(answer.unsure)
-        if chosen is not None:
+        if (chosen := answer.chosen) is not None:
             columns |= self._chosen(answer, chosen)
         if answer.log_odds is not None:
             columns["log_odds"] = pa.array(answer.log_odds)
@@ -246,7 +240,7 @@ class _Table:
         if self._in_text:
             names = [json.dumps(row, ensure_ascii=False) for row in labels.to_pylist()]
             labels = pa.array(names, pa.string())
-            probabilities = pa.array(probability_objects(answer, chosen, self._keys), pa.string())
+            probabilities = pa.array(_probability_objects(answer, chosen, self._keys), pa.string())
         return ({} if answer.sets is None else {"labels": labels}) | {"probabilities": probabilities}
 
 
@@ -281,13 +275,15 @@ def check_folder(path: str, *, is_new: bool = False) -> None:
     creation.check_folder(path)
 
 
-def check_page(path: str | None, option: str = "--html") -> None:
-    """Refuse at once a page that could not be written, or that would take the place of something else."""
+def check_name(
+    path: str | None, option: str = "--html", what: str = "a page", suffixes: tuple[str, ...] = (".html", ".htm")
+) -> None:
+    """Refuse at once a file that could not be written, or that would take the place of something else."""
     if path is None:
         return
     check_folder(path)
-    if not path.lower().endswith((".html", ".htm")):
-        raise OptionError(f"{option} writes a page: give a name that ends in .html, not {path!r}.")
+    if not path.lower().endswith(suffixes):
+        raise OptionError(f"{option} writes {what}: give a name that ends in {suffixes[0]}, not {path!r}.")
 
 
 def write_page(path: str, page: str) -> None:
@@ -299,14 +295,13 @@ def write_page(path: str, page: str) -> None:
     say(f"wrote {path}")
 
 
-def page_of_themselves(data: list[str], found: Alone, parts: Parts) -> str:
+def page_of_themselves(
+    data: list[str], found: Collection, evaluation: Evaluation, n_duplicates: int | None, parts: Parts
+) -> str:
     """The page of documents that predict each other."""
-    from bunrui.report import evaluation_page
-
-    collection = found.collection
-    clf = collection.classifier
-    texts, places = collection.texts, list(map(place_of, collection.sources, collection.lines))
-    rows = getattr(found.evaluation, "rows", None)
+    clf = found.classifier
+    texts, places = found.texts, list(map(place_of, found.sources, found.lines))
+    rows = getattr(evaluation, "rows", None)
     if rows is not None:
         texts, places = [texts[row] for row in rows], [places[row] for row in rows]
     counts = not clf.needs_documents and not reads_tables(clf)
@@ -318,17 +313,17 @@ def page_of_themselves(data: list[str], found: Alone, parts: Parts) -> str:
         how = f"each of {parts.folds} parts by the others" + (f", cut by {parts.by}" if parts.by is not None else "")
     learned = None
     if counts:
-        learned = bunrui.TextClassifier(**clf.get_params()).learn(collection.texts, collection.labels)
-    return evaluation_page(
-        found.evaluation,
+        learned = bunrui.TextClassifier(**clf.get_params()).learn(found.texts, found.labels)
+    return bunrui.report.evaluation_page(
+        evaluation,
         title=", ".join(map(os.path.basename, data)),
         facts=[("Predicted", how), *_describe(clf)],
         texts=texts,
         places=places,
         classifier=learned,
         is_learned=True,
-        curve=_curve(clf, collection.texts, collection.labels) if counts else None,
-        n_duplicates=found.n_duplicates,
+        curve=_curve(clf, found.texts, found.labels) if counts else None,
+        n_duplicates=n_duplicates,
     )
 
 
@@ -342,12 +337,11 @@ def page_of_test(
 ) -> str:
     """The page of documents that a classifier has predicted; `wrong` are those with mistakes, and their places."""
     from bunrui.evaluation.loo import own_documents
-    from bunrui.report import evaluation_page
 
     curve = None
     if opened.keep == "text" and not classifier.needs_documents and not reads_tables(classifier):
         curve = _curve(classifier, *own_documents(opened))
-    return evaluation_page(
+    return bunrui.report.evaluation_page(
         evaluation,
         title=", ".join(map(os.path.basename, data)),
         facts=[("Predicted by", os.path.basename(file)), *_describe(classifier)],
@@ -359,9 +353,7 @@ def page_of_test(
 
 
 def _curve(clf: AnyClassifier, texts: Any, labels: list[Any]) -> Any:
-    from bunrui.evaluation import learning_curve
-
-    return learning_curve(clf, texts, labels) if len(labels) >= _FEWEST_FOR_CURVE else None
+    return bunrui.evaluation.learning_curve(clf, texts, labels) if len(labels) >= _FEWEST_FOR_CURVE else None
 
 
 def place_of(source: str | None, line: int | None) -> str:

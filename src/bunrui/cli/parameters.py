@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from bunrui.errors import OptionError
 
-
-def _check_named(value: Any, param: typer.CallbackParam) -> Any:
-    if value == "" or (isinstance(value, (list, tuple)) and "" in value):
-        raise OptionError(f"{param.metavar} is empty: give the name of a classifier.")
+def _check_full(value: Any) -> Any:
+    """Refuse an empty value: mostly it is a variable of a script that was never set."""
+    values = value if isinstance(value, (list, tuple)) else [value]
+    if any(isinstance(one, str) and not one.strip() for one in values):
+        raise typer.BadParameter("it is empty.")
     return value
 
 
@@ -27,9 +27,9 @@ def argument(metavar: str, help: str, *, required: bool = False, **settings: Any
     return _declared(typer.Argument(metavar=metavar, help=help, show_default=False, **settings), None, required)
 
 
-def file_argument(metavar: str, help: str, *, required: bool = False) -> Any:
+def file_argument(metavar: str, help: str) -> Any:
     """The name of a classifier, or several."""
-    return argument(metavar, help, required=required, callback=_check_named)
+    return argument(metavar, help, required=True, callback=_check_full)
 
 
 def option(
@@ -42,21 +42,21 @@ def option(
     panel: str | None = None,
     **settings: Any,
 ) -> Any:
-    """An option with a value; `others` are names that it has, too."""
+    """An option with a value that is not empty; `others` are names that it has, too."""
     settings.setdefault("show_default", False)
+    settings.setdefault("callback", _check_full)
     info = typer.Option(name, *others, metavar=metavar, help=help, rich_help_panel=panel, **settings)
     return _declared(info, default, required)
 
 
-def flag(*names_and_help: str, help: str = "", default: bool | None = False, panel: str | None = None) -> Any:
+def flag(*names_and_help: str, default: bool | None = False, panel: str | None = None) -> Any:
     """An option without a value; its help comes last."""
-    *names, told = (*names_and_help, help) if help else names_and_help
-    info = typer.Option(*names, help=told, rich_help_panel=panel, show_default=False)
-    return _declared(info, default, False)
+    *names, told = names_and_help
+    return _declared(typer.Option(*names, help=told, rich_help_panel=panel, show_default=False), default, False)
 
 
 Classifier = Annotated[
-    str, typer.Argument(metavar="FILE", help="The classifier.", callback=_check_named, show_default=False)
+    str, typer.Argument(metavar="FILE", help="The classifier.", callback=_check_full, show_default=False)
 ]
 
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bunrui.classifier import AnyClassifier
-    from bunrui.cli.output import Writer
     from bunrui.documents import Reader
 
 
@@ -37,7 +36,9 @@ def predict(
     several: LabelSets,
     engine: Engine,
     data: list[str] | None = argument("DATA", "Files to read; the standard input if there are none."),
-    line: list[str] | None = option("--line", "TEXT", "Predict this text, or this row of a table: '{\"age\": 39, …}'."),
+    line: list[str] | None = option(
+        "--line", "TEXT", "Predict this text, or this row of a table: '{\"age\": 39, …}'.", callback=None
+    ),
     top: int | None = option("--top", "K", "The K best labels with their probabilities.", min=1),
     log_odds: str | None = option(
         "--log-odds", "LABEL", "Add log P(LABEL | text) / P(other | text): above 0 speaks for LABEL."
@@ -91,10 +92,8 @@ def predict(
         raise OptionError("--json writes to stdout: for a file, give --output the suffix .jsonl.")
     check_not_read(output, data or ())
     several.check()
-    if several.labels and (top is not None or log_odds is not None):
-        raise OptionError("--labels goes without --top and --log-odds.")
-    if several.labels and unsure is not None:
-        raise OptionError("--labels goes without --unsure.")
+    if several.labels and (top, log_odds, unsure) != (None, None, None):
+        raise OptionError("--labels goes without --top, --log-odds and --unsure.")
     if engine.is_ray:
         engine.refuse(line=line, labels=several.labels, json=json, unsure=unsure is not None)
         if not data or output is None:
@@ -124,20 +123,15 @@ def predict(
                 say_unsure(question.doubts)
                 return
             reader = documents.read(data, labelled=False, stdin=stdin, columns=is_table)
-            done = _predict_all(question, reader, writer, quiet=output is None and sys.stdout.isatty())
+            with Bar(reader, quiet=output is None and sys.stdout.isatty()) as done:
+                for batch, answer in answers(question, reader):
+                    writer.write(batch, answer)
+                    done.add(len(answer.best))
+            done.check("predicted")
     if output is not None:
         say(f"predicted {counted(done.n_docs, 'document')} into {output} in {done.speed()}")
     say_unsure(question.doubts)
     say_reading(reader)
-
-
-def _predict_all(question: Question, reader: Reader, writer: Writer, *, quiet: bool) -> Bar:
-    with Bar(reader, quiet=quiet) as bar:
-        for batch, answer in answers(question, reader):
-            writer.write(batch, answer)
-            bar.add(len(answer.best))
-    bar.check("predicted")
-    return bar
 
 
 class Answer(NamedTuple):
@@ -149,6 +143,11 @@ class Answer(NamedTuple):
     log_odds: npt.NDArray[np.float64] | None  # (n_docs,)
     sets: list[list[int]] | None = None  # the labels of each, the likeliest first; then the others are of no use
     unsure: npt.NDArray[np.bool_] | None = None  # (n_docs,), where it was asked for
+
+    @property
+    def chosen(self) -> list[list[int]] | None:
+        """Several labels of each document, the likeliest first, where they were asked for."""
+        return self.sets if self.ranked is None else self.ranked.tolist()
 
 
 class Question:
@@ -236,7 +235,7 @@ def _predict_on_ray(
     from bunrui.engines.pieces import split
     from bunrui.engines.ray import predict_blocks
 
-    Question(classifier, **question)  # what is wrong with it is said here, not by a worker
+    Question(classifier, **question)  # raises errors here, not in a worker
     with Bar(reader) as bar:
         made = partial(_Files, question=question)
         n_docs = predict_blocks(classifier, split(reader), output, made, address=address, tell=bar.tell)

@@ -9,12 +9,17 @@ from contextlib import ExitStack, contextmanager
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from bunrui.cli.console import Bar, interrupts, say, say_reading
+from rich.console import Console
+from rich.panel import Panel
+from rich.text import Text
+
+import bunrui
+from bunrui.cli.collection import read_all
+from bunrui.cli.console import interrupts, say, say_reading
 from bunrui.cli.documents import reads_tables
 from bunrui.cli.learn import Wanted
 from bunrui.cli.options import Documents, LearnedAnalysis, Model
 from bunrui.cli.parameters import argument, file_argument, flag, option
-from bunrui.engines.stream import texts_of
 from bunrui.errors import DataError, LabelError, OptionError
 from bunrui.labels import text_of
 from bunrui.phrases import counted, excerpt, one_line, some, unfit, visible
@@ -43,7 +48,7 @@ _ACTIONS = {action.value: action for action in _Action}
 
 def teach(
     *,
-    file: str = file_argument("FILE", "The classifier; made if it is not there.", required=True),
+    file: str = file_argument("FILE", "The classifier; made if it is not there."),
     data: list[str] = argument("DATA", "Files, folders or mailboxes; labels in them are not read.", required=True),
     documents: Documents,
     model: Model,
@@ -78,8 +83,6 @@ def teach(
       bunrui teach mail.bunrui inbox.csv --labels spam,ham
       bunrui teach mail.bunrui inbox.csv --text subject --text body --wish 0.95
     """
-    from bunrui.selection import queue
-
     if "-" in data:
         raise OptionError("the standard input has the keys: give DATA as files.")
     names = _names(labels)
@@ -94,7 +97,7 @@ def teach(
             with wanted.create(file):
                 pass  # the file gets its name at once: an answer is in it when the terminal closes
             classifier = stack.enter_context(wanted.open(file))
-        asked = queue(classifier, texts)
+        asked = bunrui.selection.queue(classifier, texts)
         if asked.n_blank:
             say(f"{counted(asked.n_blank, 'document')} without text: left out")
         if unlabelled:
@@ -119,14 +122,9 @@ def _names(labels: str | None) -> list[Any]:
 
 def _read(data: list[str], documents: Documents) -> list[str]:
     reader = documents.read(data, labelled=False)
-    texts: list[str] = []
-    bar = Bar(reader)
-    for batch in bar:
-        found = texts_of(batch)
-        if isinstance(found, list):
-            raise DataError("documents of tokens or counts cannot be shown as texts: give texts")
-        texts += found.to_pylist()
-    bar.check("done")
+    texts = read_all(reader, "done")["text"]
+    if not isinstance(texts[0], str):
+        raise DataError("documents of tokens or counts cannot be shown as texts: give texts")
     say_reading(reader)
     return texts
 
@@ -186,8 +184,6 @@ class _Session:
     """Questions and keys."""
 
     def __init__(self, asked: Queue, labels: list[Any], keys: Iterator[str], wish: float | None) -> None:
-        from rich.console import Console
-
         self._asked, self._labels, self._keys, self._wish = asked, labels, keys, wish
         self._key_of = _keys_of(labels, {})
         self._done: list[Question] = []  # to be taken back, the last one first
@@ -297,9 +293,6 @@ class _Session:
         return text.strip()
 
     def _show(self, question: Question) -> None:
-        from rich.panel import Panel
-        from rich.text import Text
-
         shown = Text(visible(excerpt(question.text, _MOST_LINES * self._console.width)))
         title = "at random" if question.is_random else None
         done = f"{counted(len(self._asked.answers), 'answer')} · {_left(self._asked)}"
@@ -318,8 +311,6 @@ class _Session:
 
     def _choices(self, question: Question) -> Any:
         """The labels with their keys; the likely one stands out."""
-        from rich.text import Text
-
         line = Text()
         for name, key in self._key_of.items():
             is_guess = name == question.guess

@@ -1,7 +1,7 @@
 """Archives, folders and plain files → their members, in memory.
 
 Archives are taken to be hostile.  Nothing in them is ever written to disk: the name of a member is looked at and no
-more, links and devices are passed over, and what is unpacked has a limit, for each member and for all of them.
+more, links and devices are passed over, and there is a limit for each unpacked member and for all of them.
 """
 
 from __future__ import annotations
@@ -142,11 +142,9 @@ def _read_tar(path: Path, stream: Stream) -> Iterator[Member]:
     unpacked = _Counted(stream, path)
     # Decompressed by us: tarfile's own reader of streams does not look at the checksum of gzip.
     with tarfile.open(fileobj=unpacked, mode="r|", errors="surrogateescape") as archive:  # type: ignore[call-overload]
-        left = MAX_UNPACKED
         for count, member in enumerate(archive):
             archive.members = []  # or all headers stay in memory
-            left -= member.size if member.isfile() else 0
-            if count >= MAX_MEMBERS or member.size > MAX_MEMBER or left < 0:
+            if count >= MAX_MEMBERS or member.size > MAX_MEMBER:
                 raise _size_error(path)
             parts = _split_name(member.name, path)
             if member.isfile() and parts:

@@ -27,9 +27,10 @@ from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bunrui.datasets.archives import Member, members
-from bunrui.datasets.download import VARIABLE, Report, UnreachableError, discard, download, writing
+from bunrui.datasets.download import VARIABLE, Report, UnreachableError, beside, discard, download, writing
 from bunrui.datasets.publishers import READERS, Layout, read_texts
 from bunrui.documents.sources import Progress
 from bunrui.errors import DataError, OptionError, Sentence, Step
@@ -224,7 +225,7 @@ def fetch(
 ) -> Path:
     """Download a corpus, or take a copy of it, and write its splits as Parquet.
 
-    Read `CORPORA[name].terms` before.  What is there already is checked and left as it is; `source` replaces it, and
+    Read `CORPORA[name].terms` before.  Files that are there are checked and left as they are; `source` replaces it, and
     files that were downloaded are removed with what was read from them.
 
     Parameters
@@ -234,7 +235,7 @@ def fetch(
     source : path, optional
         A copy to be read in place of a download: the publisher's file, or a folder with it, or with what it unpacks to.
     report : callable, optional
-        Called with what is being done, and how many bytes of how many are done.
+        Called with the name of the present step, the bytes that are done, and all bytes.
     notice : callable, optional
         Called with what else there is to know, such as a number of documents that is not the expected one.
 
@@ -257,7 +258,8 @@ def fetch(
             with writing(home):
                 _remove(corpus, home, lambda file: (home / file.name).resolve() not in read)
         return home
-    if _is_ready(corpus, home) and not any(_was_here(home / file.name) for file in corpus.files):
+    were_here = (path.exists() or _recall(path) for path in (home / file.name for file in corpus.files))
+    if _is_ready(corpus, home) and not any(were_here):
         return home  # read from a copy that the user brought
     if not corpus.has_address:
         names = ", ".join(file.name for file in corpus.files)
@@ -361,19 +363,15 @@ def _hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _beside(path: Path) -> Path:
-    """The file with the SHA-256 of another, as `sha256sum --check` reads it."""
-    return path.with_name(f"{path.name}.sha256")
-
-
 def _remember(path: Path, sha256: str) -> None:
-    _beside(path).write_text(f"{sha256}  {path.name}\n", encoding="utf-8")
+    """Write the SHA-256 of a file beside it, as `sha256sum --check` reads it."""
+    beside(path, ".sha256").write_text(f"{sha256}  {path.name}\n", encoding="utf-8")
 
 
 def _recall(path: Path) -> str | None:
     """The SHA-256 that was written beside a file when it came."""
     with suppress(OSError, ValueError, IndexError):
-        return _beside(path).read_text(encoding="utf-8").split()[0]
+        return beside(path, ".sha256").read_text(encoding="utf-8").split()[0]
     return None
 
 
@@ -384,17 +382,12 @@ def _remove(corpus: Corpus, home: Path, is_unwanted: Callable[[File], bool]) -> 
         target = home / file.name
         if _recall(target) is not None and is_unwanted(file):
             target.unlink(missing_ok=True)
-            _beside(target).unlink()
+            beside(target, ".sha256").unlink()
             removed.append(file.name)
     return removed
 
 
 # --- the publisher's files
-
-
-def _was_here(target: Path) -> bool:
-    """Whether a file was downloaded or placed here, also if it is gone."""
-    return target.exists() or _recall(target) is not None
 
 
 def _obtain(corpus: Corpus, file: File, home: Path, report: Report | None) -> Path:
@@ -538,8 +531,6 @@ def _write_splits(corpus: Corpus, tables: Mapping[str, pa.Table], home: Path) ->
 
 def _split_labelled(tables: Mapping[str, pa.Table]) -> Iterator[tuple[str, Any]]:
     """Tables by the names of their files; documents without a label, which no classifier takes, have their own."""
-    import pyarrow.compute as pc
-
     for split, table in tables.items():
         if pa.types.is_list(table["label"].type):
             is_labelled = pc.greater(pc.list_value_length(table["label"]), 0)

@@ -23,7 +23,7 @@ VARIABLE = "BUNRUI_DATASETS"
 """The environment variable that names another folder for corpora."""
 
 Report = Callable[[str, int, "int | None"], None]
-"""Called with what is being done, and how many bytes of how many are done."""
+"""Called with the name of the present step, the bytes that are done, and all bytes."""
 
 _BLOCK = 1 << 18
 _TIMEOUT = 60.0
@@ -64,7 +64,7 @@ def download(url: str, target: Path, *, limit: int, report: Report | None = None
     DataError
         The bytes that have come stay, and the next call goes on from there.
     """
-    part, tag = _beside(target, ".part"), _beside(target, ".part.tag")
+    part, tag = beside(target, ".part"), beside(target, ".part.tag")
     validator = tag.read_text(encoding="utf-8") if tag.is_file() else ""
     have = part.stat().st_size if part.is_file() and validator else 0
     answer = _ask(url, have, validator)
@@ -90,9 +90,9 @@ _AGAIN = "run it again, and it goes on from there"
 
 
 def discard(target: Path) -> None:
-    """Remove what is left of a download, before or after its end."""
+    """Remove the files of a download, finished or not."""
     for suffix in (".part", ".part.tag"):
-        _beside(target, suffix).unlink(missing_ok=True)
+        beside(target, suffix).unlink(missing_ok=True)
 
 
 @contextmanager
@@ -106,7 +106,8 @@ def writing(where: Path) -> Iterator[None]:
         raise found from error
 
 
-def _beside(target: Path, suffix: str) -> Path:
+def beside(target: Path, suffix: str) -> Path:
+    """The file that has the same name, and a suffix behind it."""
     return target.with_name(target.name + suffix)
 
 

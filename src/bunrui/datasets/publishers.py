@@ -12,6 +12,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -53,41 +54,18 @@ def _make_table(documents: list[Document]) -> pa.Table:
 # --- a file for each document
 
 
-def newsgroups(members: Iterator[Member]) -> Iterator[Document]:
-    """20news-bydate-train/GROUP/NUMBER, the same for test: messages with headers, in Latin-1."""
+def files(members: Iterator[Member], pattern: str, encoding: str = "utf-8", n_before: int = 0) -> Iterator[Document]:
+    """Files whose path, at its end, tells the label, and the split where there are several.
+
+    The first `n_before` lines of a file are not read.
+    """
     for member in members:
-        match member.parts:
-            case (*_, "20news-bydate-train" | "20news-bydate-test" as split, group, _):
-                yield Document(split.rpartition("-")[2], group, _decode(member, "latin-1"), member.parts)
-
-
-def imdb(members: Iterator[Member]) -> Iterator[Document]:
-    """aclImdb/train/pos/0_9.txt, neg, test; the reviews without a label (unsup) are left out."""
-    for member in members:
-        match member.parts:
-            case (*_, "train" | "test" as split, "pos" | "neg" as label, name) if name.endswith(".txt"):
-                yield Document(split, label, _decode(member), member.parts)
-
-
-def livedoor(members: Iterator[Member]) -> Iterator[Document]:
-    """text/CATEGORY/CATEGORY-NUMBER.txt: address, date, title and body by line; the text is title and body."""
-    for member in members:
-        match member.parts:
-            case (*_, category, name) if name.startswith(f"{category}-") and name.endswith(".txt"):
-                lines = _decode(member).split("\n", 2)
-                if len(lines) < 3:
-                    raise DataError(
-                        "address, date and title are expected, a line each", file=member.where, hint=NOT_OFFICIAL
-                    )
-                yield Document("all", category, lines[2], member.parts)
-
-
-def enron(members: Iterator[Member]) -> Iterator[Document]:
-    """enron1/ham/0001.1999-12-10.farmer.ham.txt, spam: of many encodings, read as Latin-1, which loses nothing."""
-    for member in members:
-        match member.parts:
-            case (*_, user, "ham" | "spam" as label, name) if user.startswith("enron") and name.endswith(".txt"):
-                yield Document(user, label, _decode(member, "latin-1"), member.parts)
+        if found := re.search(rf"(?:\A|/){pattern}\Z", "/".join(member.parts)):
+            lines = _decode(member, encoding).split("\n", n_before)
+            if len(lines) <= n_before:
+                few = f"{n_before} lines are expected before the text"
+                raise DataError(few, file=member.where, hint=NOT_OFFICIAL)
+            yield Document(found.groupdict().get("split", "all"), found["label"], lines[-1], member.parts)
 
 
 # --- a row for each document
@@ -202,12 +180,16 @@ def _decode_entity(entity: re.Match[str]) -> str:
 
 
 READERS: Mapping[str, Documents] = {
-    "20news": newsgroups,
+    # 20news-bydate-train/GROUP/NUMBER: messages with headers, in Latin-1.
+    "20news": partial(files, pattern=r"20news-bydate-(?P<split>train|test)/(?P<label>[^/]+)/[^/]+", encoding="latin-1"),
     "agnews": agnews,
-    "enron": enron,
+    # enron1/ham/0001.1999-12-10.farmer.ham.txt, spam: of many encodings, read as Latin-1, which loses nothing.
+    "enron": partial(files, pattern=r"(?P<split>enron[^/]*)/(?P<label>ham|spam)/[^/]*\.txt", encoding="latin-1"),
     "goemotions": goemotions,
-    "imdb": imdb,
-    "livedoor": livedoor,
+    # aclImdb/train/pos/0_9.txt, neg, test; the reviews without a label (unsup) are left out.
+    "imdb": partial(files, pattern=r"(?P<split>train|test)/(?P<label>pos|neg)/[^/]*\.txt"),
+    # text/CATEGORY/CATEGORY-NUMBER.txt: address and date, a line each; the text is title and body.
+    "livedoor": partial(files, pattern=r"(?P<label>[^/]+)/(?P=label)-[^/]*\.txt", n_before=2),
     "nsmc": nsmc,
     "reuters": reuters,
     "sms": sms,

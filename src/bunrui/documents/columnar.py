@@ -49,7 +49,7 @@ def _n_rows(file: Any, reading: Reading) -> int:
     n_rows = max(1, min(_MOST_ROWS, size * metadata.num_rows // max(1, n_bytes)))
     if not reading.options.rows and not set(file.schema_arrow.names) <= set(
         reading.columns
-    ):  # what is not wanted may be most of it
+    ):  # the other columns may be most of the file
         first = next(file.iter_batches(n_rows, columns=reading.columns, use_threads=False), None)
         n_rows *= 1 if first is None else max(1, min(_FEWER, size // max(1, first.nbytes)))
     return int(min(_MOST_ROWS, n_rows))
@@ -71,7 +71,7 @@ def _open_ipc(stream: Stream) -> tuple[Any, bool]:
     """An Arrow IPC file, and whether it is one with an index, which is read in any order."""
     if stream.peek().startswith(b"ARROW1"):
         return pa.ipc.open_file(stream.seekable()), True
-    return pa.ipc.open_stream(pa.PythonFile(_Readable(stream), "r")), False
+    return pa.ipc.open_stream(pa.PythonFile(stream, "r")), False
 
 
 def schema_of(source: Source) -> pa.Schema | None:
@@ -104,17 +104,6 @@ def read_table(reading: Reading) -> Iterator[pa.RecordBatch]:
 def _select(batches: Iterator[Any], reading: Reading) -> Iterator[Any]:
     """The batches without columns that nobody wants, unless whole rows are wanted."""
     return batches if reading.options.rows else (batch.select(reading.columns) for batch in batches)
-
-
-class _Readable:
-    """A stream as `pa.PythonFile` wants it."""
-
-    def __init__(self, stream: Stream) -> None:
-        self.read = stream.read
-        self.closed = False
-
-    def close(self) -> None:
-        """The stream is closed by its owner."""
 
 
 def read_batches(batches: Iterator[Any], reading: Reading, n_rows: int | None) -> Iterator[pa.RecordBatch]:

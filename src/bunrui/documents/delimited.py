@@ -46,7 +46,7 @@ _GOES_ON = 'a field goes on after its closing quote: write quotes inside it twic
 
 
 class Record(NamedTuple):
-    """A record of a block: where it stands, and its fields or what is wrong with it."""
+    """A record of a block: its place, and its fields or its problem."""
 
     start: int
     end: int

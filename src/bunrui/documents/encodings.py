@@ -152,7 +152,7 @@ def _find_line(data: bytes, start: int) -> tuple[int, bytes]:
 
 
 def guess_all(data: bytes) -> list[str]:
-    """Encodings that decode some bytes, of which the last may be cut, the best first.
+    """Encodings that decode some bytes, the best first; the last character may be cut.
 
     >>> guess_all("오늘은 날씨가 좋다".encode("cp949"))[0], guess_all("今天天气很好".encode("gb18030"))[0]
     ('cp949', 'gb18030')

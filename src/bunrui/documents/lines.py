@@ -137,7 +137,7 @@ class _Utf8:
         self._line, self._at_start = 1, True
 
     def read(self, n_bytes: int) -> bytes:
-        """The UTF-8 of so many bytes of the source; nothing only at the end."""
+        """Read `n_bytes` of the source, as UTF-8; only the end gives nothing."""
         while True:
             data = self._stream.read(max(n_bytes, len(_BOM)))
             out = self._decode(data) if self._decoder else data

@@ -32,7 +32,7 @@ def is_mail(head: bytes) -> bool:
 
 # --- one mail
 
-# What is sent under a name is often written with the vendor's larger set.
+# Mails often name a character set, and use characters of the vendor's larger set.
 _WIDER = {
     "gb2312": "gb18030",
     "gbk": "gb18030",

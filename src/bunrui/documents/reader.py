@@ -177,7 +177,7 @@ class Reader:
     sources : list of Source
     options : Options
     progress : Progress
-        The counters of this pass; those that are asked for most are attributes, too.
+        The counters of this pass; the usual ones are attributes, too.
 
     Examples
     --------
@@ -204,13 +204,8 @@ class Reader:
     @cached_property
     def bytes_total(self) -> int | None:
         """Bytes of all sources, None if one is a pipe."""
-        total = 0
-        for source in self.sources:
-            size = _size(source, self.options)
-            if size is None:
-                return None
-            total += size
-        return total
+        sizes = [_size(source, self.options) for source in self.sources]
+        return None if None in sizes else sum(size or 0 for size in sizes)
 
     @property
     def bytes_read(self) -> int:
@@ -261,7 +256,7 @@ class Reader:
         return batches
 
     def batches(self, progress: Progress) -> Generator[pa.RecordBatch]:
-        """A pass of which somebody else keeps the progress."""
+        """A pass whose progress the caller keeps."""
         progress.label_type = self.options.label_type
         for at, source in enumerate(self.sources):
             before = progress.bytes_read
@@ -346,7 +341,7 @@ def _size(source: Source, options: Options) -> int | None:
     return sum(os.path.getsize(os.path.join(source.path, path)) for path in folder_files(source.path, options))
 
 
-# --- which files, and of which format
+# --- files and their formats
 
 FORMATS = (
     "csv", "tsv", "tab", "xlsx", "jsonl", "parquet", "arrow", "fasttext", "lines", "eml", "mbox", "maildir", "folder",
@@ -359,6 +354,7 @@ _SUFFIXES = {
     "parquet": "parquet", "pq": "parquet", "arrow": "arrow", "arrows": "arrow", "ipc": "arrow", "feather": "arrow",
     "eml": "eml", "mbox": "mbox", "txt": "",
 }  # fmt: skip
+_MARKS = {b"PK\x03\x04": "xlsx", b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
 _SPREADSHEETS = ("xls", "xlsb", "ods", "numbers")
 
 
@@ -471,12 +467,9 @@ def guess_format(head: bytes, reading: Reading) -> str:
     `__label__`; CSV and TSV have a header with the wanted columns.  Anything else is lines.  If a table is wanted, it
     is CSV or TSV.
     """
-    if head.startswith(b"PK\x03\x04"):
-        return "xlsx"
-    if head.startswith(b"PAR1"):
-        return "parquet"
-    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
-        return "arrow"
+    for mark, name in _MARKS.items():
+        if head.startswith(mark):
+            return name
     if re.match(rb"From \S+[^\n]*\d\d?:\d\d[^\n]*\n", head):
         return "mbox"
     if is_mail(head):
@@ -511,14 +504,9 @@ def folder_files(root: str, options: Options) -> Iterator[str]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = os.path.relpath(os.path.join(folder, name), root)
-            if not name.startswith(".") and _is_wanted(path, options):
+            is_left_out = name.startswith(".") or _matches(path, options.exclude)
+            if not is_left_out and (not options.include or _matches(path, options.include)):
                 yield path
-
-
-def _is_wanted(path: str, options: Options) -> bool:
-    if options.include and not _matches(path, options.include):
-        return False
-    return not _matches(path, options.exclude)
 
 
 def _matches(path: str, patterns: Sequence[str]) -> bool:
@@ -579,14 +567,10 @@ def _add(rows: Rows, reading: Reading, path: str, label: str | None) -> None:
         return
     encoding = reading.encoding_of(data)
     try:
-        text = _decode(data, encoding)
+        text = data.decode("utf-8-sig" if transcoder(encoding, "strict") is None else encoding)
     except UnicodeDecodeError as error:
         line = 1 + bytes(error.object[: error.start]).count(b"\n")
         place = reading.place(line, name)
         reading.fail(encoding_error(data, error.start, encoding, several=reading.several, **place))
     else:
         rows.add([text], label, decode_name(path.replace(os.sep, "/")), source=name)
-
-
-def _decode(data: bytes, encoding: str) -> str:
-    return data.decode("utf-8-sig" if transcoder(encoding, "strict") is None else encoding)

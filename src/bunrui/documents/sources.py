@@ -137,7 +137,7 @@ class Progress:
 
 
 class _Counted(io.RawIOBase):
-    """A file that counts what is read from it."""
+    """A file that counts the bytes that are read."""
 
     def __init__(self, file: Any, progress: Progress, source: Source) -> None:
         self._file, self._progress, self._source = file, progress, source
@@ -179,6 +179,8 @@ class Stream:
     (b'abc', b'ab', b'c', b'')
     """
 
+    closed = False  # as Arrow asks files
+
     def __init__(self, source: Source, progress: Progress) -> None:
         self.source, self._progress = source, progress
         self._closing: list[Any] = []
@@ -204,13 +206,13 @@ class Stream:
             self._closing.append(self._file)
 
     def peek(self, n_bytes: int = _PEEK) -> bytes:
-        """At least so many of the first bytes, if there are, without taking them."""
+        """Look at the first bytes, at least `n_bytes` if there are, without taking them."""
         if len(self._head) < n_bytes:
             self._head += self._fill(n_bytes - len(self._head))
         return self._head
 
     def read(self, n_bytes: int) -> bytes:
-        """Take so many bytes; fewer only at the end."""
+        """Take `n_bytes`; only the end gives fewer."""
         taken, self._head = self._head[:n_bytes], self._head[n_bytes:]
         if len(taken) < n_bytes:
             rest = self._fill(n_bytes - len(taken))
@@ -364,7 +366,7 @@ def locate(address: str) -> tuple[Any, str]:
                 f"first, as with curl -LO {address}"
             ) from error
         raise DataError(
-            f"{address} is no address ({_first_line(error)}): write a space as %20, other signs than letters likewise"
+            f"{address} is no address ({_first_line(error)}): write a space as %20, other signs in the same way"
         ) from error
     except OSError as error:
         raise _reach_error(without_secret(address), error) from error

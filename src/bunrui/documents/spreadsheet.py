@@ -20,7 +20,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import Any
 from xml.parsers import expat
 
 import numpy as np
@@ -181,11 +181,6 @@ Element = tuple[str, dict[str, str]]
 """A tag and its attributes."""
 
 
-class _Sheet(NamedTuple):
-    part: str
-    is_hidden: bool
-
-
 class _Book:
     """A workbook: its sheets, the texts that cells share, and which styles are dates."""
 
@@ -195,23 +190,23 @@ class _Book:
         root = self._relations("")
         main = next(target for kind, target in root.values() if kind == "officeDocument")
         related = self._relations(main)
-        self._sheets: list[_Sheet] = []
+        self._sheets: list[str] = []  # that can be seen
         self._first_day = datetime(1899, 12, 30)
         for tag, attributes in self._elements(main):
             if tag == "workbookPr" and attributes.get("date1904") in ("1", "true"):
                 self._first_day = datetime(1904, 1, 1)
             elif tag == "sheet":
                 kind, part = related[next(value for name, value in attributes.items() if name.endswith(":id"))]
-                if kind == "worksheet":
-                    self._sheets.append(_Sheet(part, attributes.get("state", "visible") != "visible"))
+                if kind == "worksheet" and attributes.get("state", "visible") == "visible":
+                    self._sheets.append(part)
         parts = dict(related.values())
         self._styles = self._date_styles(parts["styles"]) if "styles" in parts else []
         self._texts = self._shared(parts["sharedStrings"]) if "sharedStrings" in parts else []
 
     def rows(self) -> Iterator[Row]:
         """The rows of the first sheet that has any."""
-        for sheet in self._sheets[:_MOST_SHEETS]:
-            rows = iter(()) if sheet.is_hidden else self._rows(sheet.part)
+        for part in self._sheets[:_MOST_SHEETS]:
+            rows = self._rows(part)
             if (first := next(rows, None)) is not None:
                 yield first
                 yield from rows
@@ -604,7 +599,7 @@ def _typed_cells(column: pa.Array, kinds: pa.Array) -> pa.Array:
 
 
 def _date_cell(text: str) -> str | None:
-    """A day, a time or both, as `_Book` gives them, as a number with a style; None of what is none.
+    """A day, a time or both, as `_Book` writes them → a number with a style; None for any other text.
 
     >>> [_date_cell(text) for text in ("2024-02-29", "2024-02-29 12:00:00", "06:00:00", "4e9")]
     ['<c s="1"><v>45351</v></c>', '<c s="2"><v>45351.5</v></c>', '<c s="3"><v>0.25</v></c>', None]

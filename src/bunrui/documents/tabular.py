@@ -48,20 +48,17 @@ def check_format(name: str, format: str) -> None:
 
 def take_columns(reading: Reading, names: list[str], hint: tuple[str | Option, ...] = ()) -> None:
     """Check the columns of a file.  Where tables are read, all of them but the label and the id are its text."""
-    if reading.options.columns:
-        _take_cells(reading, names)
-    reading.check_columns(names, hint)
-
-
-def _take_cells(reading: Reading, names: list[str]) -> None:
     source, options = reading.source.name, reading.options
-    if "" in names:
-        raise DataError(f"{source}: column {names.index('') + 1} has no name: give it one, or take it out")
-    cells = tuple(name for name in names if name not in (options.label, options.id))
-    if not cells:
-        raise DataError(f"{source} has no column but {', '.join(map(repr, names))}: there is nothing to classify by")
-    reading.options = replace(options, text=cells)
-    reading.progress.columns.update(dict.fromkeys(cells))
+    if options.columns:
+        if "" in names:
+            raise DataError(f"{source}: column {names.index('') + 1} has no name: give it one, or take it out")
+        cells = tuple(name for name in names if name not in (options.label, options.id))
+        if not cells:
+            only = ", ".join(map(repr, names))
+            raise DataError(f"{source} has no column but {only}: there is nothing to classify by")
+        reading.options = replace(options, text=cells)
+        reading.progress.columns.update(dict.fromkeys(cells))
+    reading.check_columns(names, hint)
 
 
 # --- rows with named columns, of a table or with a text

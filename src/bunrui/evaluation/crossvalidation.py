@@ -141,8 +141,9 @@ def _by_time(times: Sequence[Any], k: int) -> list[Fold]:
         raise DataError("all rows have the same time, so that none is later than others: give times that differ")
     if len(ends) < k:
         most = "1 fold" if len(ends) == 1 else f"{len(ends)} folds"
+        what = "rows" if isinstance(times, range) else "different times"
         raise DataError(
-            f"{len(ends) + 1} different times cannot be cut into {k + 1} parts, one to begin with and one for each "
+            f"{len(ends) + 1} {what} cannot be cut into {k + 1} parts, one to begin with and one for each "
             f"fold: give at most {most}"
         )
     cuts: list[int] = []

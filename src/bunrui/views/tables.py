@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bunrui.labels import text_of
@@ -106,6 +106,13 @@ class Table:
     styles: Mapping[int, str] = field(default_factory=dict)
     is_long: bool = False
     gap: int = 2
+
+    def filled(self, left_out: Collection[str] = ()) -> Table:
+        """The table without columns that have nothing in any row, and without some others."""
+        kept = [at for at, column in enumerate(self.columns) if column.name not in left_out]
+        kept = [at for at in kept if any(row[at] for row in self.rows)]
+        rows = [[row[at] for at in kept] for row in self.rows]
+        return replace(self, columns=[self.columns[at] for at in kept], rows=rows)
 
     # --- the terminal
 
