@@ -27,7 +27,7 @@ FEATURES = 1 << 14  # and below this many features
 def each_slice(work: Callable[[int, int], T], bounds: Sequence[int]) -> list[T]:
     """Run `work(lo, hi)` for neighbouring bounds, on as many threads.
 
-    What is run on the pool itself runs its slices one after the other: it must not wait for threads that wait for it.
+    Work on the pool itself runs its slices one after the other: it must not wait for threads that wait for it.
     """
     pairs = list(pairwise(bounds))
     if len(pairs) == 1 or getattr(_here, "is_of_pool", False):
@@ -39,7 +39,7 @@ def each_slice(work: Callable[[int, int], T], bounds: Sequence[int]) -> list[T]:
         for pair in pairs:
             futures.append(_pool().submit(work, *pair))
     except RuntimeError:
-        # There is no memory for another thread: this one does what is left.
+        # There is no memory for another thread: this one does the rest.
         _pool().shutdown(cancel_futures=True)
         _pool.cache_clear()
     done = []
