@@ -86,7 +86,7 @@ def test_any_number_of_parts(n: int) -> None:
         whole.add(other)
     found = Counts(whole.fingerprint)
     for same in zip(*(parts_of(counts, n) for counts in some), strict=True):
-        add_part(found, add_up(same))
+        add_part(found, add_up(*same))
     assert found == whole and contents(found) == contents(whole)
 
 

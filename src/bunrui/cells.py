@@ -27,7 +27,7 @@ _PADDING = 64  # kernels read words beyond the end of a text
 
 
 class Cells(NamedTuple):
-    """Some features with their cells: how often a class has a feature, and in how many documents."""
+    """Some features with their cells: the occurrences of a feature in a class, and the documents that have it."""
 
     sizes: npt.NDArray[Any]  # bytes of every feature
     text: npt.NDArray[np.uint8]  # all features, one after the other
@@ -89,7 +89,7 @@ class Cells(NamedTuple):
         return self.cut(features, np.repeat(features, self.sizes), np.repeat(features, self.lengths))
 
     def of_class(self, c: int) -> Cells:
-        """What one class has, as class 0, where no document has several."""
+        """The cells of one class, as class 0, if no document has several classes."""
         mine = self.classes == c
         features = np.zeros(len(self.sizes), np.bool_)
         features[np.repeat(np.arange(len(self.sizes)), self.lengths)[mine]] = True
@@ -144,12 +144,12 @@ class Cells(NamedTuple):
         return text
 
     def vocabulary(self) -> Vocabulary:
-        """The features without slots and hashes: nothing can be found there, but all of it be added elsewhere."""
+        """The features without slots and hashes: they cannot be found there, but they can be added elsewhere."""
         starts = np.concatenate([[0], np.cumsum(self.sizes, dtype=np.int64)])
-        return listed_vocabulary(starts, self.padded_text(), len(self.text))
+        return listed_vocabulary(starts, self.padded_text())
 
     def postings(self, room: int | None = None) -> Postings:
-        """The lists, with room for so many features."""
+        """The lists, with room for `room` features."""
         n = len(self.sizes)
         p = new_postings(n if room is None else room, 0)
         p.lengths[:n] = p.rooms[:n] = self.lengths
@@ -162,7 +162,7 @@ class Cells(NamedTuple):
 
 
 def sort_by_text(v: Vocabulary, ids: Integers) -> Integers:
-    """Ids of features in the order of their texts, which is the same whoever counted them."""
+    """Ids of features in the order of their texts, which does not depend on the process that counted them."""
     import pyarrow.compute as pc
 
     order: Integers = pc.array_sort_indices(_strings(*_texts(v, ids))).to_numpy()
@@ -186,26 +186,30 @@ def _texts(v: Vocabulary, ids: Integers) -> tuple[Integers, npt.NDArray[np.uint8
     if last - first == len(ids) and (np.diff(ids) == 1).all():
         starts = v.starts[first : last + 1]
         return np.diff(starts), v.text[starts[0] : starts[-1]]
-    import pyarrow as pa
-
-    n = int(ids.max()) + 1
-    buffers = [None, pa.py_buffer(v.starts[: n + 1]), pa.py_buffer(v.text)]
     # Arrow copies string by string; NumPy would need the place of every byte, eight bytes for each.
-    strings = pa.Array.from_buffers(pa.large_binary(), n, buffers).take(pa.array(ids))
-    _, starts, text = strings.buffers()
+    _, starts, text = feature_texts(v, ids).buffers()
     starts = np.frombuffer(starts, np.int64, len(ids) + 1)
     return np.diff(starts), np.frombuffer(text or b"", np.uint8)[: starts[-1]]
 
 
+def feature_texts(v: Vocabulary, ids: Integers) -> Any:
+    """The texts of some features, as an Arrow array of bytes."""
+    import pyarrow as pa
+
+    n = int(ids.max(initial=-1)) + 1
+    buffers = [None, pa.py_buffer(v.starts[: n + 1]), pa.py_buffer(v.text)]
+    return pa.Array.from_buffers(pa.large_binary(), n, buffers).take(pa.array(ids))
+
+
 def _places(starts: Integers, lengths: npt.NDArray[Any]) -> Any:
-    """Where the cells of some lists are: a slice where one list follows the other, as they do when they are new."""
+    """The places of the cells of some lists: a slice if each list follows the one before, as new lists do."""
     if len(starts) and (starts[1:] == starts[:-1] + lengths[:-1]).all():
         return slice(int(starts[0]), int(starts[-1]) + int(lengths[-1]))
     return ranges(starts, lengths)
 
 
 def _own(numbers: npt.NDArray[Any], dtype: Any) -> npt.NDArray[Any]:
-    """Numbers that kernels may write to: what was sent cannot be, and a view is somebody else's."""
+    """Numbers that kernels may write to: neither an array that was sent, nor a view of another."""
     return np.require(numbers, dtype, ["C", "W", "O"])
 
 
@@ -223,7 +227,7 @@ def _sums(classes: npt.NDArray[Any], numbers: npt.NDArray[Any], n_classes: int) 
 
 
 def new_postings(features: int, cells: int, *, is_cleared: bool = True) -> Postings:
-    """Empty postings with room for so many features and cells; whoever fills all of them may clear them, too."""
+    """Empty postings with room for features and cells; a caller that fills all of them needs none that are cleared."""
     new = np.zeros if is_cleared else np.empty
     return Postings(
         starts=new(features, np.int64),

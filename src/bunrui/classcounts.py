@@ -1,7 +1,7 @@
 """`ClassCounts`: the sums of labelled rows, class by class; for texts, `counts.py` has the same.
 
     classes           sorted labels                  doc_count[c]    rows of class c, or the sum of their weights
-    parts             what was counted of the rows, each with an axis of classes
+    parts             the counts of the rows, each with an axis of classes
 
 All parts have one algebra: `plus` adds rows, `minus` takes rows back, `over` makes room for more classes.  All three
 return new counts, or raise an error; counts never change.  A part knows how to move, add and check its own cells:
@@ -38,7 +38,7 @@ ROUNDING = 1e-9
 # Cells that may lie beside the others (`Recent`).
 _FEW = 4096
 MOST_PAIRS = 1 << 26  # of pair counts: 512 MB; with their logarithms, a process peaks at 2.3 GB
-# Integers in so narrow a range are numbered through a table, 6 ms for a million against 90 ms by sorting.
+# Integers in a range below this are numbered through a table, 6 ms for a million against 90 ms by sorting.
 _NARROW = 1 << 16
 
 
@@ -133,10 +133,10 @@ def _is_number(labels: Labels) -> bool:
 
 
 class Part(Protocol):
-    """Something that was counted of rows, class by class."""
+    """One kind of counts of rows, class by class."""
 
     def refusal(self, other: Any, whole_rows: bool) -> str | None:
-        """Why others cannot be taken back exactly, if they cannot; `whole_rows` where rows have whole weights."""
+        """The reason why others cannot be taken back exactly, or None; `whole_rows`: rows have whole weights."""
 
     def over(self, places: Integers, n_classes: int) -> Self:
         """The same where class c is places[c] of more classes."""
@@ -148,7 +148,7 @@ class Part(Protocol):
         """Without others; `doc_count` rows are left in each class.  UnlearnError where no rows could leave this."""
 
     def keep(self, alive: npt.NDArray[np.bool_]) -> Self:
-        """The classes that are marked; what has no count left goes."""
+        """The classes that are marked; features and values without counts go."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -171,7 +171,7 @@ class Remembering:
 
 @dataclass(frozen=True, eq=False)
 class ClassCounts(Remembering):
-    """Rows by class, and what was counted of them.
+    """Rows by class, and their counts.
 
     Attributes
     ----------
@@ -216,13 +216,13 @@ class ClassCounts(Remembering):
     def minus(self, other: ClassCounts, keep: Labels, exact: bool) -> ClassCounts:
         """Without some rows.
 
-        Classes that have no rows any more go, but for those in `keep`.  With `exact`, only what can be taken back
-        exactly is; without it, what rounding leaves is taken for 0.
+        Classes that have no rows any more go, but for those in `keep`.  With `exact`, counts that cannot be taken back
+        exactly are refused; without it, rounding errors become 0.
 
         Raises
         ------
         UnlearnError
-            If something was never learned.
+            If some of the rows were never learned.
         """
         whole = bool(self.doc_count.dtype.kind == other.doc_count.dtype.kind == "i")
         refusals = [part.refusal(other.parts[name], whole) for name, part in self.parts.items()]
@@ -262,7 +262,7 @@ def settle(left: Numbers, before: Numbers) -> Numbers:
 
 
 def _slack(numbers: Numbers) -> float:
-    """How much more than the rows a count may be, by rounding."""
+    """The factor by which rounding may make a count larger than the number of rows."""
     return 1.0 if numbers.dtype.kind == "i" else 1 + ROUNDING
 
 
@@ -595,7 +595,7 @@ class ValueCounts:
 
 
 def check_pairs(sizes: Sequence[int], n_classes: int, names: Sequence[str] | None = None) -> None:
-    """Refuse columns with so many values that their pairs cannot be kept."""
+    """Refuse columns with too many values to keep their pairs."""
     if sum(sizes) ** 2 * n_classes > MOST_PAIRS:
         widest = int(np.argmax(sizes))
         raise DataError(
@@ -654,7 +654,7 @@ def _look_up(values: list[Any], places: dict[Any, int], grow: bool) -> Integers:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether this is None, NaN, NaT, or what pandas has for them."""
+    """Tell whether this is None, NaN, NaT, or the missing value of pandas."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, (np.datetime64, np.timedelta64)):

@@ -187,7 +187,7 @@ class Sparse:
         )
 
     def _find(self, rows: Integers, columns: Numbers) -> Integers:
-        """Where cells stand, or would stand, among those of their rows: by bisection, all at once."""
+        """The places of cells in their rows, or where they would stand: by bisection, all at once."""
         low, high = self.indptr[rows], self.indptr[rows + 1]
         last = max(self.n_cells - 1, 0)
         while (low < high).any():
@@ -201,7 +201,7 @@ class Sparse:
         return self.plus(other, -1).without_zeros()
 
     def equals(self, other: Sparse) -> bool:
-        """Whether both have the same numbers."""
+        """Tell whether both have the same numbers."""
         mine, theirs = self.without_zeros(), other.without_zeros()
         parts = ((getattr(each, name) for each in (mine, theirs)) for name in ("indptr", "indices", "data"))
         return self.shape == other.shape and all(np.array_equal(*pair) for pair in parts)

@@ -95,7 +95,7 @@ def test_parts_by_feature_add_up(documents: list[tuple[str, object]], data: st.D
     counted = [parts_of(learned(block).counts if block else Counts(fingerprint), n_parts) for block in blocks]
     total = Counts(fingerprint)
     for same in data.draw(st.permutations(list(zip(*counted, strict=True)))):
-        add_part(total, add_up(data.draw(st.permutations(same))))
+        add_part(total, add_up(*data.draw(st.permutations(same))))
     assert total == learned(documents).counts
 
 

@@ -36,7 +36,8 @@ from bunrui.engines import threads
 from bunrui.engines.matrix import Features
 from bunrui.errors import DataError, EncodingError, OptionError
 from bunrui.estimators import TextVectorizer, tokenize
-from bunrui.kernel import slices, unicode, workspace
+from bunrui.kernel import slices, workspace
+from tests.support.characters import assigned
 from tests.support.examples import examples
 
 REVIEWS = [
@@ -93,7 +94,7 @@ OPTIONS: list[dict[str, Any]] = [
 ANY_TEXT = st.text(
     st.one_of(
         st.sampled_from("aAbB _-.\0\n\t\u2003ΣσςİßK™é\u0307\u0345"),
-        st.characters(exclude_categories=["Cs", "Cn"]).filter(lambda c: bool(unicode.assigned()[ord(c)])),
+        st.characters(exclude_categories=["Cs", "Cn"]).filter(lambda c: bool(assigned()[ord(c)])),
     ),
     max_size=40,
 )
@@ -735,7 +736,7 @@ def test_wide_and_narrow_rows_sort_alike() -> None:
     columns = draw.permutation(40).astype(np.int32) - 5
     for chosen, width in ((columns, 35), (None, 40)):
         for ours, theirs in zip(
-            matrices._sorted(cells, chosen, width), matrices._sorted_few(cells, chosen, width), strict=True
+            matrices._sorted(cells, chosen, width), matrices._sorted_few(cells, chosen), strict=True
         ):
             assert ours.tolist() == theirs.tolist()
 

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from bunrui.kernel import unicode
 from bunrui.kernel.normal import aligned, folded, lower, nfkc_casefold
+from tests.support.characters import assigned
 
 # Characters that both the tables and the running Python know: their normalisation never changes between versions.
-SHARED = [
-    chr(code) for code in np.flatnonzero(unicode.assigned()) if unicodedata.category(chr(code)) not in ("Cn", "Cs")
-]
+SHARED = [chr(code) for code in np.flatnonzero(assigned()) if unicodedata.category(chr(code)) not in ("Cn", "Cs")]
 # Those that normalisation changes, and a part of the rest.
 SOME = [c for k, c in enumerate(SHARED) if k % 50 == 0 or unicode.nfkc_table().codes[ord(c)] != ord(c)]
 _KINDS = unicode.nfkc_table().codes >> unicode.KIND_SHIFT

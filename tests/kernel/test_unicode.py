@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from bunrui.kernel import unicode
+from tests.support.characters import assigned, stored
 from tests.support.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -58,7 +59,7 @@ def test_classes_by_number() -> None:
     assert sorted(np.unique(classes)) == list(range(13))
     assert (classes[0xAC00:0xD7A4] == unicode.HANGUL).all()
     assert (classes[0x4E00:0xA000] == unicode.KANA_HAN).all()
-    assert (classes[unicode.assigned() == 0] == unicode.SPACE).sum() > 800_000
+    assert (classes[assigned() == 0] == unicode.SPACE).sum() > 800_000
     # The kernels count on it: what NFKC changes is never an emoji, and Latin-1 has none.
     emoji = [chr(code) for code in np.flatnonzero(classes == unicode.EMOJI)]
     assert min(emoji) > "\u00ff"
@@ -67,7 +68,7 @@ def test_classes_by_number() -> None:
 
 def test_word_is_what_re_matches() -> None:
     word = unicode.word()
-    known = [chr(c) for c in np.flatnonzero(unicode.assigned()) if unicodedata.category(chr(c)) != "Cn"]
+    known = [chr(c) for c in np.flatnonzero(assigned()) if unicodedata.category(chr(c)) != "Cn"]
     pattern = re.compile(r"\w")
     wrong = [c for c in known if bool(pattern.match(c)) != word[ord(c)]]
     assert wrong == []
@@ -75,7 +76,7 @@ def test_word_is_what_re_matches() -> None:
 
 
 def test_version_is_the_stored_one() -> None:
-    assert unicode.stored_version() == unicode.UNICODE_VERSION
+    assert str(stored()["version"]) == unicode.UNICODE_VERSION
 
 
 def test_tables_are_those_of_the_script(script: ModuleType) -> None:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from bunrui.errors import DataError
 from bunrui.kernel import workspace
-from bunrui.kernel.vocabulary import SLOT, Vocabulary
+from bunrui.kernel.ngrams import Items, put_items
+from bunrui.kernel.vocabulary import NARROW, SLOT, Vocabulary, probe
 from bunrui.kernel.workspace import restored
 
 # Lengths around the borders of keys (8 and 16 bytes), and beyond what NumPy hashes (256).
@@ -30,8 +31,19 @@ def taken(v: Vocabulary) -> set[tuple[int, ...]]:
     return {tuple(slot) for slot in v.slots.reshape(-1, SLOT).tolist() if slot[2]}
 
 
+def add_one_by_one(words: list[str]) -> Vocabulary:
+    texts = [word.encode() for word in words]
+    v = workspace.new_vocabulary(len(texts) or 1, sum(map(len, texts)))
+    items = Items(*(memoryview(array) for array in workspace.new_items(1)))
+    for text in texts:
+        items.starts[0], items.lengths[0] = 0, len(text)
+        put_items(text + bytes(64), items, 1, int(v.size[NARROW]))
+        probe(Vocabulary(*(memoryview(array) for array in v)), items, 1, text + bytes(64), 1)
+    return v
+
+
 def check(words: list[str]) -> None:
-    one_by_one, at_once = workspace.vocabulary_of(words), of(words)
+    one_by_one, at_once = add_one_by_one(words), of(words)
     n = len(words)
     assert taken(at_once) == taken(one_by_one)
     assert at_once.hashes[:n].tolist() == one_by_one.hashes[:n].tolist()

@@ -281,7 +281,7 @@ def documents_of(analyzer: Analyzer, texts: Any) -> tuple[Documents, Recipe]:
 
 
 def n_docs_of(docs: Documents) -> int:
-    """How many documents there are."""
+    """The number of documents."""
     return max(len(docs.lists) if len(docs.lists) else len(docs.offsets), 1) - 1
 
 
@@ -300,7 +300,7 @@ def distinct(analyzer: Analyzer, texts: Any) -> list[list[str]]:
 
 
 def alike(analyzer: Analyzer, documents: list[Any]) -> list[Any]:
-    """Documents of which some were learned as texts and some as tokens or counts: all as tokens, where that is so."""
+    """The documents; if some were learned as texts and others as tokens or counts, all as tokens."""
     if len({isinstance(document, str) for document in documents}) < 2:
         return documents
     features = analyzer.features
@@ -356,7 +356,7 @@ def _make_characters() -> Characters:
 
 
 class Sharing(NamedTuple):
-    """How many features share a bucket, estimated from the number of used buckets.
+    """The number of features that share a bucket, estimated from the number of used buckets.
 
     Attributes
     ----------
@@ -374,7 +374,7 @@ class Sharing(NamedTuple):
 
 
 def sharing(n_used: int, bits: int) -> Sharing:
-    """Estimate how many features share a bucket, from the number of used buckets.
+    """Estimate the number of features that share a bucket, from the number of used buckets.
 
     Of n features in B buckets, a share u = 1 - (1 - 1 / B) ** n of the buckets is expected to be in use, so that n is
     about -B log(1 - u).  A feature shares its bucket with probability 1 - (1 - 1 / B) ** (n - 1): about u itself.
@@ -383,5 +383,5 @@ def sharing(n_used: int, bits: int) -> Sharing:
     Sharing(n_buckets=1048576, n_used=412200, n_features=523...
     """
     n_buckets = 1 << bits
-    free = max(n_buckets - n_used, 0.5)  # of all in use nothing can be told but that there are many
+    free = max(n_buckets - n_used, 0.5)  # if all are in use, there are many features, and nothing else is known
     return Sharing(n_buckets, n_used, round(-n_buckets * math.log(free / n_buckets)), n_used / n_buckets)

@@ -130,7 +130,7 @@ def _mask(unsafe: re.Match[str]) -> str:
 def _pieces(limit: int) -> re.Pattern[str]:
     marks = "".join(PLACEHOLDERS)
     run = rf"[^\n{marks}]{{1,{limit}}}"
-    # A placeholder; else what is left of the line; else up to the last place to cut; else as much as is allowed.
+    # A placeholder; else the rest of the line; else up to the last place to cut; else as much as is allowed.
     return re.compile(rf"[{marks}]|{run}(?![^\n{marks}])|{run}(?<=[\s。！？])|{run}")
 
 

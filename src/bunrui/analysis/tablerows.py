@@ -99,10 +99,9 @@ def _is_value(text: str) -> bool:
 
 def _place_parts(text: str, cell: Cell, place: tuple[int, int]) -> list[tuple[int, int]]:
     """The places of these features; words of a string with escapes (`\\n`) stand for the whole cell."""
-    if not isinstance(cell, str) or isinstance(cell, Number) or _is_value(cell):
-        return [place] * len(_split_cell(cell))
     start, end = place
-    if text[start:end] != cell:
+    is_text = isinstance(cell, str) and not isinstance(cell, Number) and not _is_value(cell)
+    if not is_text or text[start:end] != cell:
         return [place] * len(_split_cell(cell))
     return [(start + word.start(), start + word.end()) for word in _WORD.finditer(cell)]
 
@@ -153,7 +152,7 @@ def cells_of(text: Any, kinds: Mapping[str, str]) -> dict[str, Cell]:
     Raises
     ------
     TableError
-        If it is no row, or a cell is not what the kind of its column says.
+        If it is no row, or a cell does not have the kind of its column.
 
     Examples
     --------
@@ -184,7 +183,7 @@ _EXAMPLE = """a row of a table looks like {"age": 39, "job": "clerk"}"""
 
 
 class _Row(dict[str, Any]):
-    """A JSON object, as against what else a hook may give."""
+    """A JSON object, and no other value that JSON has."""
 
 
 def _make_row(pairs: list[tuple[str, Any]]) -> _Row:

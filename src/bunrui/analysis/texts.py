@@ -30,7 +30,7 @@ from bunrui.kernel.workspace import MAX_DOCUMENT, NO_COUNTS, NONE_FOLDED, scratc
 MAX_COUNT = (1 << 32) - 1
 _AT_ONCE = 1 << 20  # bytes that a thread validates, at least: in .1 ms
 FEW = 32  # texts that are not worth an Arrow array
-_MANY = 256  # tokens that are
+_MANY = 256  # tokens that are worth one
 _SURROGATE = re.compile("[\ud800-\udfff]").search
 _ARRAYS = ("__iter__", "__arrow_c_array__", "__arrow_c_stream__")
 
@@ -56,12 +56,12 @@ def normalise(text: str) -> str:
 
 
 def is_given(texts: Any) -> bool:
-    """Whether documents come as tokens or counts, not as text."""
+    """Tell whether documents come as tokens or counts, not as text."""
     return isinstance(texts, (list, tuple)) and any(isinstance(t, (list, tuple, Mapping)) for t in texts[:1])
 
 
 def whole(values: Any) -> Any:
-    """The values; those of a lazy sequence, such as a column of Hugging Face's `datasets`, all at once.
+    """The values; a lazy sequence, such as a column of Hugging Face's `datasets`, is read all at once.
 
     One by one, 100,000 labels take 8 s; in one slice, 0.01 s.
 
@@ -92,7 +92,7 @@ def strings(texts: Any) -> pa.Array | list[str]:
         if isinstance(array, pa.ChunkedArray):
             array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
     if pa.types.is_dictionary(array.type):
-        # Not dictionary_decode: it knows no string_view, which is what polars gives.
+        # Not dictionary_decode: it knows no string_view, the type of polars.
         words = array.dictionary
         array = (words.cast(pa.large_string()) if pa.types.is_string_view(words.type) else words).take(array.indices)
     if pa.types.is_string_view(array.type) or pa.types.is_null(array.type):
@@ -132,7 +132,7 @@ def _to_arrow(texts: Any) -> pa.Array | pa.ChunkedArray:
 
 
 def are_blank(texts: pa.Array | list[Any]) -> npt.NDArray[np.bool_]:
-    """Which documents have nothing in them, or only spaces.
+    """Mark the documents that are empty, or have only spaces.
 
     >>> are_blank(["a", " \\n", ""]).tolist(), are_blank([["a"], []]).tolist()
     ([False, True, True], [False, True])
@@ -159,7 +159,7 @@ def pick(texts: pa.Array | list[str], rows: Any) -> list[str]:
 
 
 def _explain(texts: Sequence[Any]) -> None:
-    """Say which document is wrong, if one is."""
+    """Raise an error that names the wrong document, if there is one."""
     for row, text in enumerate(texts):
         if text is None:
             raise DataError(f"text {row} is missing (null): fill it with an empty string or leave the row out")
@@ -197,7 +197,7 @@ def buffers(array: pa.Array | list[str]) -> Documents:
     numbers = np.frombuffer(offsets, np.int64 if wide else np.int32) if offsets else np.zeros(1, np.int32)
     numbers = numbers[array.offset : array.offset + len(array) + 1].astype(np.int64)
     text = np.frombuffer(data, np.uint8) if data is not None and data.size else np.frombuffer(b"", np.uint8)
-    # Arrow says of some buffers that they may be written; numba would compile the kernels twice, once for each kind.
+    # Some buffers of Arrow can be written, and others cannot: numba would compile the kernels once for each kind.
     text.flags.writeable = False
     return Documents(text, numbers, NO_COUNTS, NO_COUNTS, NONE_FOLDED)
 
@@ -212,7 +212,7 @@ def given(documents: Iterable[Any]) -> Documents:
     """Documents that are lists of tokens, or mappings from word to count."""
     if isinstance(documents, list) and set(map(type, documents)) == {list}:
         tokens = list(chain.from_iterable(documents))
-        # Through Arrow, many tokens take 0.2 of the time of the loop below, which finds what is wrong with them.
+        # Through Arrow, many tokens take 0.2 of the time of the loop below, which finds mistakes in them.
         if len(tokens) > _MANY and set(map(type, tokens)) == {str}:
             with suppress(pa.ArrowInvalid, UnicodeEncodeError):
                 ends = np.cumsum([0, *map(len, documents)], dtype=np.int64)

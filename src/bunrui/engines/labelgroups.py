@@ -29,7 +29,7 @@ _UNFIT = re.compile("[\0\ud800-\udfff]").search
 
 
 class LabelSets(NamedTuple):
-    """Which labels each document has: group g has labels[indices[k]] for members[g] <= k < members[g + 1]."""
+    """The labels of each document: group g has labels[indices[k]] for members[g] <= k < members[g + 1]."""
 
     labels: list[Label]
     groups: Integers  # (n_docs,)
@@ -39,7 +39,7 @@ class LabelSets(NamedTuple):
 
     @property
     def is_single(self) -> bool:
-        """Whether every group is one label, in the same order."""
+        """True if every group is one label, in the same order."""
         every = np.arange(len(self.labels))
         return len(self.members) - 1 == len(self.labels) and np.array_equal(self.indices, every)
 
@@ -160,7 +160,7 @@ def check_new(labels: Iterable[Label], known: Callable[[], Collection[Label]] = 
 
 
 def _encode(labels: Any) -> tuple[list[Label], Integers, list[list[int]] | None]:
-    """Distinct labels, the code of each document, and what a code stands for where documents have several labels."""
+    """Distinct labels, the code of each document, and the labels of each code if documents have several."""
     if isinstance(labels, Sequence) and len(labels) <= 32:
         return _encode_few(labels)
     try:
@@ -221,7 +221,7 @@ def _encode_few(labels: Any) -> tuple[list[Label], Integers, list[list[int]] | N
 
 
 def _is_missing(label: Any) -> bool:
-    """Whether it is None, NaN, or a value of pandas that says so."""
+    """Tell whether it is None, NaN, or the missing value of pandas."""
     is_nan = isinstance(label, (float, np.floating)) and label != label
     return label is None or is_nan or type(label).__name__ in ("NAType", "NaTType")
 

@@ -14,7 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bunrui.analysis import Analyzer
-from bunrui.analysis import texts as inputs
+from bunrui.analysis.analyzer import documents_of
+from bunrui.cells import feature_texts, sort_by_text
 from bunrui.engines import threads
 from bunrui.kernel import rows as kernel
 from bunrui.kernel.analyze import GIVEN, KIND, Documents, Recipe, Walk
@@ -52,6 +53,10 @@ class Counted(NamedTuple):
     def n_features(self) -> int:
         """Features that were counted."""
         return int(self.vocabulary.size[FEATURES])
+
+    def sorted_ids(self) -> Integers:
+        """Ids of all features in the order of their texts."""
+        return sort_by_text(self.vocabulary, np.arange(self.n_features))
 
     def totals(self) -> tuple[Integers, Integers]:
         """(doc_freq, term_count) of every feature."""
@@ -119,10 +124,7 @@ class _Source(NamedTuple):
             return
         if isinstance(texts, Iterator):
             texts = list(texts)
-        if inputs.is_given(texts):
-            docs, recipe = inputs.given(texts), self.analyzer.given
-        else:
-            docs, recipe = self.analyzer.documents(inputs.strings(texts)), self.analyzer.recipe
+        docs, recipe = documents_of(self.analyzer, texts)
         longest = threads.longest_document(docs, recipe)
         yield from each_slice(lambda lo, hi: self._fill(docs, recipe, lo, hi, longest), threads.bounds_of(docs, recipe))
 
@@ -132,7 +134,7 @@ class _Source(NamedTuple):
         guess = min(max(64, n_bytes // 4), 1 << 15)
         v = new_vocabulary(guess, 8 * guess) if self.table is None else self.table
         walk = Walk(docs, recipe, scratch_for(longest))
-        # More than words alone can fill; what is not touched costs nothing.
+        # More than words alone can fill; memory that is not touched costs nothing.
         room = min(n_bytes // 2, 1 << 26) + 64
         rows = Rows(
             starts=np.zeros(hi - lo + 1, np.int64),
@@ -162,8 +164,7 @@ class _Source(NamedTuple):
 
 def _assembled(parts: Sequence[Csr], columns: Sequence[Any], n_columns: int) -> Sparse:
     """The matrix of all rows, columns ascending in each."""
-    each = range(len(parts) + 1)
-    done = each_slice(lambda p, _: _sorted(parts[p], columns[p], n_columns), each)
+    done = each_slice(lambda p, _: _sorted(parts[p], columns[p], n_columns), range(len(parts) + 1))
     return Sparse.stack([Sparse(*part, (len(part.starts) - 1, n_columns)) for part in done])
 
 
@@ -171,7 +172,7 @@ def _sorted(cells: Csr, columns: Any, n_columns: int) -> Csr:
     """Rows with columns in place of features, in order; None where they are the same."""
     n = len(cells.indices)
     if 4 * n < n_columns or n == 0:
-        return _sorted_few(cells, columns, n_columns)
+        return _sorted_few(cells, columns)
     if columns is None:
         columns = np.arange(n_columns, dtype=np.int32)
     ends = np.zeros(n_columns, np.int64)
@@ -182,7 +183,7 @@ def _sorted(cells: Csr, columns: Any, n_columns: int) -> Csr:
     return out
 
 
-def _sorted_few(cells: Csr, columns: Any, n_columns: int) -> Csr:
+def _sorted_few(cells: Csr, columns: Any) -> Csr:
     """The same without an array as long as the columns: a few rows of a wide matrix."""
     starts, indices, values = cells
     if columns is not None:
@@ -225,7 +226,7 @@ class Features:
     @classmethod
     def of_vocabulary(cls, v: Vocabulary, ids: Any) -> Features:
         """Some features of a vocabulary, in the order of `ids`."""
-        return cls(_texts(v).take(pa.array(ids)))
+        return cls(feature_texts(v, ids))
 
     def __len__(self) -> int:
         return len(self._texts)
@@ -251,8 +252,7 @@ class Features:
     def table(self) -> Vocabulary:
         """The vocabulary whose ids are the columns."""
         if self._table is None:
-            listed = _listed(self._texts)
-            self._table, _ = join(new_vocabulary(1, 1), listed)
+            self._table, _ = join(new_vocabulary(1, 1), _listed(self._texts))
         return self._table
 
     def append(self, v: Vocabulary) -> None:
@@ -260,16 +260,15 @@ class Features:
         new = np.flatnonzero(find(self.table, v) == MISSING)
         if not len(new):
             return
-        more = _texts(v).take(pa.array(new))
-        more = more.take(_order_of(more))
+        more = feature_texts(v, sort_by_text(v, new))
         self._table, _ = join(self.table, _listed(more))
-        self._texts = _texts(self._table)
+        self._texts = pa.concat_arrays([self._texts, more])
         for name in ("names", "columns"):
             self.__dict__.pop(name, None)
 
 
 def join(v: Vocabulary, more: Vocabulary) -> tuple[Vocabulary, npt.NDArray[np.uint32]]:
-    """The vocabulary with the features of another, and their ids in it."""
+    """Add the features of another vocabulary; return the vocabulary, and their ids in it."""
     n, n_bytes = (int(v.size[place]) + int(more.size[place]) for place in (FEATURES, BYTES))
     v = grown_vocabulary(v, n, n_bytes)
     return v, find(v, more, kernel.GROWS)
@@ -283,27 +282,6 @@ def find(v: Vocabulary, others: Vocabulary, grows: int = kernel.KNOWN) -> npt.ND
     return ids
 
 
-def sorted_ids(v: Vocabulary) -> npt.NDArray[np.int64]:
-    """Ids by the text of their features, in the order of code points."""
-    # UTF-8 sorts as the code points that it stands for.
-    order: npt.NDArray[np.int64] = _order_of(_texts(v)).to_numpy().astype(np.int64)
-    return order
-
-
-def _order_of(texts: Any) -> Any:
-    """The places of strings in their order."""
-    import pyarrow.compute as pc  # 60 ms of the first answer of a trained model, which sorts nothing
-
-    return pc.sort_indices(texts)
-
-
-def _texts(v: Vocabulary) -> pa.Array:
-    """The texts of a vocabulary, by id, as they stand."""
-    n = int(v.size[FEATURES])
-    buffers = [None, pa.py_buffer(v.starts[: n + 1]), pa.py_buffer(v.text)]
-    return pa.Array.from_buffers(pa.large_binary(), n, buffers)
-
-
 def _listed(texts: pa.Array) -> Vocabulary:
     """Texts as a vocabulary without a table: others can take them over, nothing can be looked up."""
     _, starts, data = texts.buffers()
@@ -313,4 +291,4 @@ def _listed(texts: pa.Array) -> Vocabulary:
     text = np.zeros(n_bytes + _PAD, np.uint8)
     if n_bytes:
         text[:n_bytes] = np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]]
-    return listed_vocabulary(offsets - offsets[0], text, n_bytes)
+    return listed_vocabulary(offsets - offsets[0], text)

@@ -22,8 +22,9 @@ import os
 import tempfile
 import threading
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import IO, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -55,7 +56,7 @@ class Part(NamedTuple):
 def by_partition(
     ids: Integers, hashes: npt.NDArray[np.uint64], n: int = PARTITIONS
 ) -> tuple[Integers, npt.NDArray[np.uint16]]:
-    """Features in the order of their partitions, or of their parts of n, and the number of that for each."""
+    """Features in the order of their partitions, or of their parts if there are n, and the number of each one's."""
     numbers = ((hashes >> np.uint64(64 - BITS)) * np.uint64(n) >> np.uint64(BITS)).astype(np.uint16)
     if (numbers[1:] >= numbers[:-1]).all():
         return ids, numbers
@@ -100,14 +101,13 @@ def _make_part(fingerprint: str, labels: Sequence[str], doc_count: Integers, n_d
     return Part(fingerprint, [labels[c] for c in used.tolist()], doc_count[used], n_docs, cells)
 
 
-def add_up(parts: Iterable[Part]) -> Part:
+def add_up(*parts: Part) -> Part:
     """The sum of parts of the same number."""
-    first, *others = parts
-    if not others:
-        return first
-    head = Counts(first.fingerprint)
+    if len(parts) == 1:
+        return parts[0]
+    head = Counts(parts[0].fingerprint)
     cells = []
-    for part in (first, *others):
+    for part in parts:
         classes = head.add_docs(part.labels, part.doc_count, part.n_docs)
         cells.append(part.cells.mapped(classes))
     return _make_part(head.fingerprint, head.labels, head.doc_count, head.n_docs, sum_of(cells)[0])
@@ -136,6 +136,7 @@ Work = Callable[[Cells, npt.NDArray[np.uint16], int, int], T]
 PIECE = 1 << 18  # features that are worth a piece
 _GROUP = 1 << 17  # features that are added up in one table: larger ones are slower than the cache
 _CELLS = 8  # that take as much room as a feature does, and more: many labels make many cells of few features
+_FIRST, _LAST = attrgetter("first"), attrgetter("last")
 
 
 class Spill:
@@ -180,7 +181,7 @@ class Spill:
         return len(self._runs)
 
     def add(self, counts: Counts) -> None:
-        """Take counts, which nobody else may use any more."""
+        """Take counts; the caller must not use them any more."""
         self.head.add_totals(counts, self.head.add_labels(counts.labels))
         if self._waiting is None:
             self._waiting = counts
@@ -195,7 +196,7 @@ class Spill:
     def parts(self, work: Callable[[Cells], T]) -> Iterator[T]:
         """Call `work` with the cells of some features, then of others, until there are none left.
 
-        The classes are those of the head.  `work` is called in several threads.
+        The head has the classes.  `work` is called in several threads.
         """
         self._put_aside()
         runs = [*self._runs, *([piece] for piece in self._pieces)]
@@ -236,7 +237,7 @@ class Spill:
             found = [
                 piece.read(lo, hi)
                 for run in runs
-                for piece in run[bisect_right(run, lo, key=_last_of) : bisect_left(run, hi, key=_first_of)]
+                for piece in run[bisect_right(run, lo, key=_LAST) : bisect_left(run, hi, key=_FIRST)]
             ]
             return work(*sum_of(found), lo, hi)
 
@@ -275,16 +276,8 @@ class _Piece(NamedTuple):
         return self._replace(columns=Cells(*map(file.put, self.columns)))
 
 
-def _first_of(piece: _Piece) -> int:
-    return piece.first
-
-
-def _last_of(piece: _Piece) -> int:
-    return piece.last
-
-
 def _make_piece(cells: Cells, numbers: npt.NDArray[np.uint16], first: int, last: int) -> _Piece:
-    """Cells of the partitions `first` … `last` - 1, where `numbers` are those of the features."""
+    """Cells of the partitions `first` … `last` - 1; `numbers` has the partition of each feature."""
     features = np.searchsorted(numbers, np.arange(first, last + 1))
     return _Piece(first, last, features, _ends(cells.sizes)[features], _ends(cells.lengths)[features], cells.narrow())
 
@@ -296,7 +289,7 @@ def _ends(sizes: npt.NDArray[Any]) -> Integers:
 def _copy_apart(cells: Cells) -> Cells:
     """The same in memory of its own, which goes back to the system as a whole.
 
-    Among all else it would leave holes: of 1.25 GB that were let go, the system got .4 back.
+    Memory among other arrays would leave holes: of 1.25 GB that were freed, the system got .4 back.
     """
     ends = np.cumsum([-(-column.nbytes // 8) * 8 for column in cells])
     room = mmap.mmap(-1, max(int(ends[-1]), 1))

@@ -28,7 +28,7 @@ from bunrui.labels import text_of
 
 _DIGITS = 32
 _READ = 1 << 20
-_IRRELEVANT = ("batch_bytes", "id", "label_type")  # to what is counted: 1 and "1" are one label
+_IRRELEVANT = ("batch_bytes", "id", "label_type")  # to the counts: 1 and "1" are one label
 
 
 class Block(NamedTuple):
@@ -44,7 +44,7 @@ class Block(NamedTuple):
 
 
 def split(reader: Reader, block_bytes: int = 64 << 20) -> list[Block]:
-    """Cut the sources of a reader into blocks of at least so many bytes, in the same order.
+    """Cut the sources of a reader into blocks of at least `block_bytes`, in the same order.
 
     All blocks together have the documents of the reader, each once.
 
@@ -140,7 +140,7 @@ def _shard_id(source: Source, options: Options) -> str:
 
 
 def _list_files(source: Source, options: Options) -> Iterator[tuple[str, Source]]:
-    """The files of a source, each with what counts of its name: nothing of one file, all of those in a folder."""
+    """The files of a source, each with the part of its name that counts: none of a single file, all in a folder."""
     assert source.path is not None
     if not os.path.isdir(source.path):
         yield "", source
@@ -160,7 +160,7 @@ def _find_label(source: Source) -> str | None:
     match source.format:
         case "eml":
             return path.parent.name
-        case "mbox" | "maildir" | "":  # what has no suffix may be a mailbox
+        case "mbox" | "maildir" | "":  # a file without a suffix may be a mailbox
             return path.name.split(".")[0]
         case _:
             return None

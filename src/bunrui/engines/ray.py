@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 from bunrui.documents import read
 from bunrui.engines import tasks
-from bunrui.engines.partitions import add_part
+from bunrui.engines.partitions import add_part, add_up
 from bunrui.engines.pieces import Block, split
-from bunrui.engines.tasks import Answers, Done, Folder, Labels, blank
+from bunrui.engines.tasks import Answers, Done, Folder, Labels, blank, copy_of
 from bunrui.errors import BunruiError, DataError, MissingExtraError, Option, OptionError
 
 _RETRIES = 5  # of a block whose worker or machine is lost; an error in the data is final
@@ -73,7 +73,7 @@ def connect(address: str | None = None) -> Any:
 
 
 def _knock(address: str) -> None:
-    """Raise what a port answers that nobody listens to: Ray itself asks it for many minutes."""
+    """Raise the error of a port that nobody listens to: Ray itself asks it for many minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host and port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()
@@ -149,7 +149,7 @@ def count(
     if _is_dataset(data):
         task, blocks = remote(tasks.count_table), _block_refs(data)
     shared = [ray.put(into)]
-    tree = Tree(ray.remote(num_cpus=1, max_retries=_RETRIES)(tasks.add_parts).remote)
+    tree = Tree(ray.remote(num_cpus=1, max_retries=_RETRIES)(add_up).remote)
     n_docs = n_blocks = 0
     for refs in _complete(ray, (task.remote(shared, block, n_parts) for block in blocks), _AHEAD * n_workers):
         done: Done = _get(ray, refs[0])
@@ -246,9 +246,9 @@ def predict_blocks(
     address: str | None = None,
     tell: Tell | None = None,
 ) -> int:
-    """Predict blocks into the Parquet files of a folder; how many documents there were.
+    """Predict blocks into the Parquet files of a folder; return the number of documents.
 
-    `answers` makes of a classifier the function that writes them; it runs on the workers.
+    `answers` makes the function that writes the answers of a classifier; it runs on the workers.
     """
     sent = _to_memory(classifier)
     folder = Folder.new(output)
@@ -289,16 +289,12 @@ def _make_blank(classifier: Any) -> Any:
 
 def _to_memory(classifier: Any) -> Any:
     """The classifier as it can be sent; one in a file cannot."""
-    new = _make_blank(classifier.with_model())  # the model that was chosen, if one was
-    if type(classifier) is type(new):
-        return classifier
-    new.merge(classifier)
-    new.set_calibration(classifier.calibration)
-    return new
+    is_in_memory = type(classifier) is type(_make_blank(classifier.with_model()))
+    return classifier if is_in_memory else copy_of(classifier)
 
 
 def _complete(ray: Any, begun: Iterator[list[Any]], most: int) -> Generator[list[Any]]:
-    """The results of tasks as they are done, at most so many of them under way; `begun` begins one at each step."""
+    """The results of tasks as they are done, at most `most` of them under way; `begun` begins one at each step."""
     pending: dict[Any, list[Any]] = {}
     try:
         for refs in begun:
@@ -308,7 +304,7 @@ def _complete(ray: Any, begun: Iterator[list[Any]], most: int) -> Generator[list
         while pending:
             yield pending.pop(_wait_first(ray, pending))
     finally:
-        with suppress(Exception):  # whoever stops has a better reason
+        with suppress(Exception):  # the caller that stops has a better reason
             _call_off(ray, list(pending))
 
 
@@ -347,7 +343,7 @@ def _get(ray: Any, ref: Any) -> Any:
 
 
 def _is_dataset(data: Any) -> bool:
-    """Whether this is a data set of Ray; if nobody has imported those, it is not."""
+    """Tell whether this is a data set of Ray; if nobody has imported `ray.data`, it is not."""
     module = sys.modules.get("ray.data")
     return module is not None and isinstance(data, module.Dataset)
 

@@ -85,12 +85,12 @@ def texts_of(batch: pa.RecordBatch) -> Any:
 # --- scores and answers
 
 
-# Documents are scored so many at a time that their scores take at most this many numbers.
+# Numbers that the scores of the documents that are scored at once take at most.
 _MOST_SCORES = 1 << 22
 
 
 def at_once(n_classes: int) -> int:
-    """How many documents are scored at once.
+    """The number of documents to score at once.
 
     >>> at_once(2), at_once(10_000_000)
     (2097152, 1)
@@ -99,7 +99,7 @@ def at_once(n_classes: int) -> int:
 
 
 def slices(texts: Any, n_classes: int, most_bytes: int) -> Iterator[Any]:
-    """Texts in parts to score one after the other; a part in Arrow has one text, or at most so many bytes."""
+    """Texts in parts to score one after the other; a part in Arrow has one text, or at most `most_bytes`."""
     import numpy as np
 
     from bunrui.analysis.texts import buffers
@@ -174,7 +174,7 @@ def best_labels(classifier: Any, texts: Any) -> tuple[pa.Array, pa.Array]:
 
 
 def annotate(classifier: Any, batch: Any, text: str) -> Any:
-    """The columns `predicted` and `probability` for a batch of rows; of a table, the batch with these columns."""
+    """The columns `predicted` and `probability` for a batch of rows; a table is returned with these columns."""
     import pyarrow as pa
 
     from bunrui.analysis.texts import is_given, strings

@@ -14,7 +14,7 @@ from bunrui.counts import Counts
 from bunrui.documents import Reader
 from bunrui.documents.sources import Progress, is_address, locate, without_secret
 from bunrui.engines.labelgroups import check_new, label_sets
-from bunrui.engines.partitions import Part, add_up, parts_of
+from bunrui.engines.partitions import parts_of
 from bunrui.engines.pieces import Block
 from bunrui.engines.stream import best_labels, texts_of
 from bunrui.errors import BunruiError, DataError, OptionError
@@ -31,17 +31,17 @@ class Done(NamedTuple):
 
 
 class Answers(Protocol):
-    """Writes what is asked of documents into a Parquet file; how many there were."""
+    """Writes the answers for documents into a Parquet file, and returns the number of documents."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch], path: str) -> int: ...
 
 
-# --- what all blocks of a run share
+# --- data that all blocks of a run share
 
 _here: dict[bytes, Any] = {}
 
 
-def _share(refs: list[Any], make: Callable[[Any], Any]) -> Any:
+def _share(refs: list[Any], make: Callable[[Any], Any] | None = None) -> Any:
     """The data that was sent once, made ready once in this process."""
     import ray
 
@@ -49,20 +49,22 @@ def _share(refs: list[Any], make: Callable[[Any], Any]) -> Any:
     key = refs[0].binary()
     if key not in _here:
         _here.clear()
-        _here[key] = make(ray.get(refs[0]))
+        sent = ray.get(refs[0])
+        _here[key] = sent if make is None else make(sent)
     return _here[key]
 
 
-def _keep(sent: Any) -> Any:
-    return sent
-
-
 def _prepare(sent: tuple[Any, Callable[[Any], Answers]]) -> Answers:
-    # A copy: what was sent cannot be written to, and the kernels are compiled for arrays that can.
+    # A copy: arrays that were sent cannot be written to, and the kernels are compiled for arrays that can.
     classifier, answers = sent
+    return answers(copy_of(classifier))
+
+
+def copy_of(classifier: Any) -> Any:
+    """A copy in memory, with the model that was chosen, if one was."""
     copy = blank(classifier.with_model()).merge(classifier)
     copy.set_calibration(classifier.calibration)
-    return answers(copy)
+    return copy
 
 
 def blank(classifier: Any) -> Any:
@@ -108,18 +110,13 @@ def count_table(shared: list[Any], table: Any, n_parts: int) -> list[Any]:
 
 
 def _count(shared: list[Any], batches: Iterable[pa.RecordBatch]) -> Counts:
-    classifier = _share(shared, _keep)
+    classifier = _share(shared)
     total = Counts(classifier.counts.fingerprint)
     for batch in batches:
         sets = label_sets(batch["label"], batch.num_rows, total.label_ids)
         check_new(sets.labels)
         total.add(classifier.count_sets(texts_of(batch), sets))
     return total
-
-
-def add_parts(*parts: Part) -> Part:
-    """The sum of parts of the same number."""
-    return add_up(parts)
 
 
 # --- predicting
@@ -154,7 +151,7 @@ class Labels:
 
 
 def predict_block(shared: list[Any], block: Block, folder: Folder, number: int) -> Done | BunruiError:
-    """Write what is asked of a block into its file."""
+    """Write the answers for a block into its file."""
     try:
         answers: Answers = _share(shared, _prepare)
         reader = block.read()
@@ -220,7 +217,7 @@ class Folder(NamedTuple):
             self.filesystem.move(hidden, final)
 
     def finish(self) -> None:
-        """Delete what lost workers have left."""
+        """Delete the files that lost workers have left."""
         self._delete(".part-")
 
     def clear(self) -> None:

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bunrui.analysis import AnalyzerSpec
 from bunrui.analysis.spec import read_stop_words
-from bunrui.engines.matrix import Counted, Features, count_features, hash_features, look_up, sorted_ids
+from bunrui.engines.matrix import Counted, Features, count_features, hash_features, look_up
 from bunrui.errors import DataError, Option, OptionError, check_choice, check_whole, is_whole
 from bunrui.estimators import tokenize
 from bunrui.estimators.base import canonical
@@ -359,7 +359,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
     def _select(self, counted: Counted) -> npt.NDArray[np.int32]:
         """Choose and sort the columns; the column of every feature that was counted, or -1."""
-        order = sorted_ids(counted.vocabulary)
+        order = counted.sorted_ids()
         if not len(order):
             raise DataError("empty vocabulary; perhaps the documents only contain stop words")
         if self._selects():

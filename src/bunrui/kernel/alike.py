@@ -43,12 +43,15 @@ def group(p: Postings, features: Ids, n_ids: int, *, by_docs: bool, by_word: boo
 
     If `by_word`, every feature is a group of its own.
     """
-    numbers, firsts = np.arange(len(features), dtype=np.uint32), features
-    if not by_word:
+    if by_word:
+        numbers, firsts = np.arange(len(features), dtype=np.uint32), features
+    else:
         numbers, firsts = _group_slices(p, features, by_docs)
-    places = np.full(n_ids, MISSING, np.uint32)
-    places[features] = numbers
-    return Alike(places, firsts, len(features))
+    if len(features) < n_ids:
+        places = np.full(n_ids, MISSING, np.uint32)
+        places[features] = numbers
+        numbers = places
+    return Alike(numbers, firsts, len(features))
 
 
 def _group_slices(p: Postings, features: Ids, by_docs: bool) -> tuple[Ids, Ids]:

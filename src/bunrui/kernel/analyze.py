@@ -25,7 +25,6 @@ than it has bytes, is folded to find out.
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
 from bunrui.kernel import unicode
@@ -92,6 +91,8 @@ class Scratch(NamedTuple):
     codes: U32s
     units: Units
     items: Items
+    rows: U32s  # (items): for kernels that look items up
+    longs: U32s  # (items)
 
 
 @record
@@ -223,8 +224,8 @@ def mark_hard(
     lo: int,
     hi: int,
     t: NfkcTable,
-    codes: MutableSequence[int],
-    hard: MutableSequence[int],
+    codes: U32s,
+    hard: U8s,
     lowers: bool,
 ) -> int:
     """Go through all documents at once: each ends where a character does."""
@@ -247,7 +248,7 @@ def mark_hard(
             n_hard += 1
 
 
-def next_lowering(data: Sequence[int], i: int, end: int) -> int:
+def next_lowering(data: U8s, i: int, end: int) -> int:
     """Find the first Σ or İ from `i` on; return its place, or `end` or more if there is none."""
     n_data = u64(len(data))
     while i < end and i + READS <= n_data:
@@ -264,7 +265,7 @@ def next_lowering(data: Sequence[int], i: int, end: int) -> int:
     return end
 
 
-def next_joining(data: Sequence[int], i: int, end: int, t: NfkcTable) -> int:
+def next_joining(data: U8s, i: int, end: int, t: NfkcTable) -> int:
     """Find the first character from `i` on that may make a text hard; return its place, or `end`."""
     n_data = u64(len(data))
     while i < end:

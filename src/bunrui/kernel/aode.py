@@ -6,9 +6,8 @@ rows of each class that have both: place (a * n_values + b) * n_classes + class;
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence, Sequence
 from math import exp, log
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bunrui.kernel.primitives import ONE, ZERO, i64, inline, u64
 from bunrui.kernel.signature import F64s, I32s, I64s, kernel, record
@@ -16,7 +15,7 @@ from bunrui.kernel.signature import F64s, I32s, I64s, kernel, record
 
 @record
 class RowValues(NamedTuple):
-    """What rows have, where it is not what `PairTable.defaults` says."""
+    """The values of rows that differ from `PairTable.defaults`."""
 
     starts: I64s  # (rows + 1)
     columns: I32s  # (items)
@@ -26,7 +25,7 @@ class RowValues(NamedTuple):
 
 @record
 class PairTable(NamedTuple):
-    """Logarithms: what a parent adds, and what each item adds to it; and the same of naive Bayes."""
+    """Logarithms: the term of a parent, and the terms of items with it; and those of naive Bayes."""
 
     base: F64s  # (values × classes)
     weights: F64s  # (values × places × classes)
@@ -58,20 +57,13 @@ def count_pairs(
 def weigh_pairs(
     codes: I32s, n_columns: int, labels: I64s, weights: F64s, n_values: int, n_classes: int, known: I32s, out: F64s
 ) -> None:
-    """The same with weights that are not whole numbers."""
+    """Do the same with weights that are not whole numbers."""
     add_pairs(codes, n_columns, labels, weights, n_values, n_classes, known, out)
 
 
 @inline
 def add_pairs(
-    codes: Sequence[int],
-    n_columns: int,
-    labels: Sequence[int],
-    weights: Sequence[float],
-    n_values: int,
-    n_classes: int,
-    known: MutableSequence[int],
-    out: MutableSequence[float],
+    codes: I32s, n_columns: int, labels: I64s, weights: Any, n_values: int, n_classes: int, known: I32s, out: Any
 ) -> None:
     width = u64(n_columns)
     step = u64(n_classes)
@@ -120,7 +112,7 @@ def score_rows(rows: RowValues, lo: int, hi: int, table: PairTable, scratch: Pai
 def add_parent(
     rows: RowValues, first: int, end: int, table: PairTable, column: int, scratch: PairScratch, at: int
 ) -> None:
-    """log P(class, parent, all other values of the row) to `scratch.sums[at:]`, the parent being that of a column."""
+    """Write log P(class, parent, all other values of the row) to `scratch.sums[at:]`; a column has the parent."""
     n_classes = u64(len(table.bayes_base))
     parent = u64(scratch.current[column])
     line = parent * u64(len(table.bayes_weights))
@@ -137,8 +129,8 @@ def add_parent(
                 sums[at + c] += weights[cell + c]
 
 
-def add_bayes(rows: RowValues, first: int, end: int, table: PairTable, out: MutableSequence[float], at: int) -> None:
-    """log P(class) and the sum of log P(value | class)."""
+def add_bayes(rows: RowValues, first: int, end: int, table: PairTable, out: F64s, at: int) -> None:
+    """Write log P(class) and the sum of log P(value | class) to `out[at:]`."""
     n_classes = u64(len(table.bayes_base))
     for c in range(n_classes):
         total = table.bayes_base[c]
@@ -147,8 +139,8 @@ def add_bayes(rows: RowValues, first: int, end: int, table: PairTable, out: Muta
         out[at + c] = total
 
 
-def average(sums: Sequence[float], n_parents: int, n_classes: int, out: MutableSequence[float], at: int) -> None:
-    """log of the mean of exp, for each class."""
+def average(sums: F64s, n_parents: int, n_classes: int, out: F64s, at: int) -> None:
+    """Write the log of the mean of exp, for each class, to `out[at:]`."""
     for c in range(n_classes):
         top = sums[c]
         for i in range(u64(1), n_parents):

@@ -1,6 +1,6 @@
 """Documents → their best classes, without scoring the others where a bound shows that they cannot be among them.
 
-    score[c]  =  (score[c] from rare features alone)  +  (what common features add)
+    score[c]  =  (score[c] from rare features alone)  +  (the weights of common features)
               <=  the same                             +  R,        R = sum over common features of peaks[f]
 
 A common feature is one that many classes have.  The rare features nominate the classes that have them; all other
@@ -34,7 +34,7 @@ COLUMNS = 5
 
 @record
 class Bounds(NamedTuple):
-    """What scores cannot exceed."""
+    """Bounds that no score exceeds."""
 
     peaks: F64s  # (features): no occurrence changes a score by more
     groups: F64s  # (groups * COLUMNS), or empty: then all classes are scored

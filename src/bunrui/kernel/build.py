@@ -34,7 +34,8 @@ PROCESSORS = {"v2": "x86-64-v2", "v3": "x86-64-v3"}
 HOST = "host"  # the variant of other processors
 _TOOLS = ("__init__", "build", "compile", "library", "signature")
 
-# What the library says of itself.  The builtins ask the processor; v3 has more parts, but no processor has these alone.
+# The library has its digest and its variants.  The builtins ask the processor; v3 has more parts than these, but no
+# processor has only these.
 _ABOUT = """
 const char bunrui_digest[] = "{digest}";
 const char bunrui_variants[] = "{variants}";
@@ -99,7 +100,7 @@ def _own_variant(probe: Path) -> str:
 
 
 def _is_there(digest: str, variants: Sequence[str]) -> bool:
-    """Whether the library that is there will do; its bytes are read, because a library that is loaded stays."""
+    """Tell whether the library that is there will do; its bytes are read, because a library that is loaded stays."""
     if not LIBRARY.exists():
         return False
     content = LIBRARY.read_bytes()
@@ -171,7 +172,7 @@ def all_kernels() -> list[Any]:
 
 
 def _records(function: FunctionType) -> str:
-    """The types of the arguments of a kernel, with those of the fields of records; nothing for other functions."""
+    """The types of the arguments of a kernel, and of the fields of its records; nothing for other functions."""
 
     def spell(arguments: tuple[Argument, ...]) -> str:
         return " ".join(f"{a[:4]} {spell(fields_of(a.record)) if a.record else ''}" for a in arguments)
@@ -203,7 +204,7 @@ def compile_kernel(module: str, name: str, variant: str, out: Path) -> None:
     processor = PROCESSORS.get(variant) or llvm.get_host_cpu_name()
     target = llvm.Target.from_default_triple()
     machine = target.create_target_machine(cpu=processor, opt=3, reloc="pic", codemodel="default")
-    # numba has optimised the code; this only removes what is left of functions that were inlined, .4 of 77 s.
+    # numba has optimised the code; this only removes functions that were inlined, .4 of 77 s.
     passes = llvm.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()
     passes.run(code, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3)))
@@ -213,7 +214,7 @@ def compile_kernel(module: str, name: str, variant: str, out: Path) -> None:
 
 
 def _entry(kernel: Any) -> Any:
-    """A function of one address, which finds there what the kernel takes, and calls it."""
+    """A function of one address: it reads the arguments of the kernel there, and calls it."""
     from numba import types
 
     from bunrui.kernel.compile import arguments_at, i64, numba_type, twin_of
@@ -238,7 +239,7 @@ def _entry(kernel: Any) -> Any:
 
 
 def main() -> None:
-    """Build what the command line says."""
+    """Build the variants that the command line names."""
     try:
         build(sys.argv[1:])
     except BuildError as error:

@@ -1,4 +1,4 @@
-"""Documents → counts: how often each feature occurs in each group, and in how many of its documents.
+"""Documents → counts: the occurrences of each feature in each group, and the documents of the group that have it.
 
 A group is a class, or a set of labels that documents share.  Features belong to partitions, by the highest bits of
 their hash.  No table of groups × features exists at any time, and nothing is added up twice:
@@ -54,7 +54,7 @@ TOUCHED = 3  # counters that are not zero
 CLAIMED = 4  # slots of the small table that have a feature
 COUNTED = 5  # items that the small table has counted
 GROWS = 6  # whether the small table may grow
-MISSED = 7  # of the last items, how many the small table did not have
+MISSED = 7  # items of the last block that the small table did not have
 STATES_OF_SLICE = 8
 
 # Items of the small table for each of its features, from which a larger one pays.
@@ -86,7 +86,7 @@ AT_WORD = 7
 LACKS = 8  # bytes of text
 STATES = 9
 
-# What a partition lacks
+# The room that a partition lacks
 MORE_FEATURES = 1
 MORE_BYTES = 2
 MORE_CELLS = 4
@@ -404,7 +404,7 @@ def collect(
 
 
 def collect_part(p: int, streams: Streams, groups: I32s, v: Vocabulary, parts: Parts, places: U64s) -> int:
-    """Count the records of one partition; DONE, or what it lacks."""
+    """Count the records of one partition; return DONE, or the room that it lacks."""
     words = streams.words
     slots = v.slots
     state = parts.state
@@ -455,7 +455,7 @@ def collect_part(p: int, streams: Streams, groups: I32s, v: Vocabulary, parts: P
 def count_records(
     p: int, thread: int, at: int, end: int, streams: Streams, groups: I32s, v: Vocabulary, parts: Parts, places: U64s
 ) -> tuple[int, int]:
-    """Count the records from the word `at` to `end`; return the word to go on with, and what is lacking.
+    """Count the records from the word `at` to `end`; return the word to go on with, and DONE or the lacking room.
 
     `places` has the slots in which to look for their features.
     """
@@ -520,7 +520,7 @@ def count_records(
 
 
 def add_record(p: int, low: int, high: int, place: int, s: int, streams: Streams, v: Vocabulary, parts: Parts) -> int:
-    """Put the feature with a key, whose text is at `place`, into the free slot `s`; DONE, or what lacks."""
+    """Put the feature with a key, and the text at `place`, into the free slot `s`; return DONE, or the lacking room."""
     state = parts.state
     n_parts = len(state) // STATES
     room = u64(len(parts.starts) // n_parts)
@@ -599,7 +599,7 @@ def arrange(
     """Put the features and cells of the partitions lo … hi - 1 in order.
 
     Partition p begins with the feature bases[3 * p], and the next two numbers are its first byte of the text and its
-    first cell.  The sums by group come as zeros.  Returns how many cells are left out because a feature had the same
+    first cell.  The sums by group come as zeros.  Returns the number of cells left out because a feature had the same
     group twice.
     """
     n_parts = len(parts.state) // STATES

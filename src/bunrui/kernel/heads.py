@@ -2,8 +2,8 @@
 
 A table of weights has a row for each feature and a column for each class against the rest, in one buffer: cell (p, c)
 is at p · n_classes + c.  Features that the training rows cannot tell apart (each occurs once, in the same
-row) share a place p: they begin alike and change alike, so one number stands for all.  Of the words and pairs of
-20 Newsgroups these are 63 %.
+row) share a place p: they begin alike and change alike, so one number stands for all.  In 20 Newsgroups, 63 % of the
+words and pairs do.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from math import exp, log, sqrt
 from typing import NamedTuple
 
 from bunrui.kernel.arithmetic import HIGH, LOW, add_term
+from bunrui.kernel.ngrams import K1, K2, S32
 from bunrui.kernel.primitives import M64, ONE, U64, i64, inline, prefetch, u64
 from bunrui.kernel.signature import F64s, I32s, I64s, U64s, kernel, record
 
@@ -27,9 +28,6 @@ LINE = U64(8)  # numbers in a line of the cache
 # A feature that occurs in one of the rows at hand; `compact` gives it the place that it shares.
 ALONE = -2
 
-H1 = U64(0x9E37_79B9_7F4A_7C15)
-H2 = U64(0xD6E8_FEB8_6659_FD93)
-HALF = U64(32)
 AHEAD = U64(16)
 
 
@@ -49,7 +47,7 @@ class Rows(NamedTuple):
 
 @record
 class Targets(NamedTuple):
-    """What rows are to say: row i belongs to the class of column[i] (or of none, -1) and counts weight[i] times."""
+    """The classes of rows: row i belongs to class column[i] (-1 for none) and counts weight[i] times."""
 
     column: I64s  # (rows)
     weight: F64s  # (rows)
@@ -57,26 +55,26 @@ class Targets(NamedTuple):
 
 @kernel
 def hash_rows(starts: I64s, indices: I32s, bits: U64s, codes: I64s, seed: int, out: U64s) -> None:
-    """out[i]: a hash of what row i holds and of its class; `bits` are the values as integers, or empty."""
+    """Set out[i] to a hash of the cells and the class of row i; `bits` are the values as integers, or empty."""
     for i in range(len(codes)):
-        h = (u64(seed) ^ u64(codes[i])) * H1 & M64
+        h = (u64(seed) ^ u64(codes[i])) * K1 & M64
         for k in range(i64(starts[i]), i64(starts[i + 1])):
-            h = ((h ^ u64(indices[k])) * H1) & M64
-            h = h ^ (h >> HALF)
+            h = ((h ^ u64(indices[k])) * K1) & M64
+            h = h ^ (h >> S32)
             if len(bits) > 0:
-                h = ((h ^ u64(bits[k])) * H2) & M64
-                h = h ^ (h >> HALF)
-        h = (h * H2) & M64
-        out[i] = h ^ (h >> HALF)
+                h = ((h ^ u64(bits[k])) * K2) & M64
+                h = h ^ (h >> S32)
+        h = (h * K2) & M64
+        out[i] = h ^ (h >> S32)
 
 
 @kernel
 def count_rows(
     starts: I64s, indices: I32s, codes: I64s, once: int, order: I64s, weights: F64s, doc_freq: F64s, n_rows: I64s
 ) -> None:
-    """Of every feature the rows that have it: their number and the sum of their weights.
+    """Count the rows that have each feature: their number, and the sum of their weights.
 
-    A row whose code is not `once` counts as two: who has 1 of `n_rows` occurs once.  `codes` may be empty.
+    A row whose code is not `once` counts as two: a feature with 1 in `n_rows` occurs once.  `codes` may be empty.
     """
     for j in range(len(order)):
         i = i64(order[j])
@@ -142,21 +140,14 @@ def compact(
 
 @kernel
 def tally(
-    rows: Rows,
-    targets: Targets,
-    n_classes: int,
-    old_places: int,
-    old_classes: int,
-    counts: F64s,
-    totals: F64s,
-    mass: F64s,
+    rows: Rows, targets: Targets, old_places: int, old_classes: int, counts: F64s, totals: F64s, mass: F64s
 ) -> None:
     """Count the rows in which a feature is above 0.
 
-    In all into `totals`; by class into the table `counts`, where place or class is new; over all features by class into
-    `mass`, which begins with the class -1.
+    `totals` gets the rows of all classes; the table `counts` the rows by class, where place or class is new; `mass` the
+    sums over all features by class, beginning with the class -1.
     """
-    width = u64(n_classes)
+    width = u64(len(mass) - 1)
     for i in range(len(targets.column)):
         c = i64(targets.column[i])
         w = targets.weight[i]
@@ -199,7 +190,7 @@ class Dual(NamedTuple):
 
 @record
 class Sums(NamedTuple):
-    """Of the row at hand, by class."""
+    """Sums of the present row, by class."""
 
     margin: F64s  # (classes)
     spread: F64s  # (classes)
@@ -251,7 +242,7 @@ def blend(
 
     A place counts mass[p] times in the mean, and there are as many places as masses.  Only the places from `first` on
     are changed and counted, and of the classes from `first_class` on all.  `high` and `low` begin with zeros,
-    (classes + 2): sums that do not depend on the order of the places, which is that of the first words; `means` is
+    (classes + 2): sums that do not depend on the order of the places, the order of the first words; `means` is
     room for a number of each class.
     """
     n_classes = len(means)
@@ -280,13 +271,13 @@ def blend(
 
 @inline
 def sum_of(high: I64s, low: I64s, group: int) -> float:
-    """The sum of the terms of a group."""
+    """Join the two parts of the sum of a group."""
     return float(high[group]) / HIGH + float(low[group]) / (HIGH * LOW)
 
 
 @inline
 def add_margins(rows: Rows, i: int, head: Head, sums: Sums, spread: int) -> None:
-    """The margins of row i by class into `sums.margin`; with `spread`, their variances into `sums.spread`."""
+    """Write the margins of row i by class to `sums.margin`; with `spread`, their variances to `sums.spread`."""
     n_classes = u64(len(head.bias))
     weights = head.weights
     variance = head.variance
@@ -319,7 +310,7 @@ def add_margins(rows: Rows, i: int, head: Head, sums: Sums, spread: int) -> None
 
 @kernel
 def mean_margin(rows: Rows, targets: Targets, n_rows: int, head: Head, sums: Sums) -> float:
-    """The mean size of the margins of the first rows."""
+    """Find the mean size of the margins of the first rows."""
     total = 0.0
     weight = 0.0
     for i in range(n_rows):
@@ -332,9 +323,9 @@ def mean_margin(rows: Rows, targets: Targets, n_rows: int, head: Head, sums: Sum
 
 @kernel
 def sweep(rows: Rows, order: I64s, targets: Targets, cost: float, head: Head, dual: Dual, sums: Sums) -> float:
-    """One epoch of dual coordinate descent over the rows in `order`, all classes of a row at once.
+    """Run one epoch of dual coordinate descent over the rows in `order`, all classes of a row at once.
 
-    The largest violation of the optimality conditions that was met; Hsieh et al. (2008), Yu et al. (2011).
+    Returns the largest violation of the optimality conditions that it met.  Hsieh et al. (2008), Yu et al. (2011).
     """
     n_classes = len(head.bias)
     worst = 0.0
@@ -365,7 +356,7 @@ def sweep(rows: Rows, order: I64s, targets: Targets, cost: float, head: Head, du
 
 @inline
 def move(loss: int, margin: float, old: float, diagonal: float, upper: float) -> tuple[float, float]:
-    """The best α of one row and class, all others fixed, and how far from optimal the old one was."""
+    """Find the best α of one row and class, all others fixed, and the violation of the old one."""
     if loss == LOGISTIC:
         # α = U·σ(t) where diagonal·(α - old) + margin + t = 0; the slope of this in t is at least 1.
         low = -margin - diagonal * (upper - old)
@@ -419,7 +410,7 @@ def add_steps(rows: Rows, i: int, head: Head, sums: Sums) -> None:
 
 @kernel
 def arow(rows: Rows, targets: Targets, r: float, head: Head, sums: Sums) -> None:
-    """One pass of AROW with a diagonal covariance over the rows as they stand; Crammer, Kulesza, Dredze (2009).
+    """Run one pass of AROW with a diagonal covariance over the rows as they stand; Crammer, Kulesza, Dredze (2009).
 
     A row whose margin is below 1 moves the weights and makes the variances of its features smaller; its weight
     divides r.

@@ -74,7 +74,7 @@ class Reading(NamedTuple):
 
 @record
 class Labels(NamedTuple):
-    """The classes of documents: those of group g are classes[starts[g]] … classes[starts[g + 1] - 1]."""
+    """The classes of documents: group g has classes[starts[g]] … classes[starts[g + 1] - 1]."""
 
     groups: I64s  # (documents)
     starts: I64s  # (groups + 1)

@@ -52,7 +52,7 @@ H2 = U64(0xD6E8_FEB8_6659_FD93)
 
 SIGN = 35  # "#"
 ZERO_DIGIT = 48
-TO_LETTERS = 39  # from what would follow 9 to "a"
+TO_LETTERS = 39  # from ":", which follows "9", to "a"
 PADDING = 64
 
 
@@ -150,7 +150,7 @@ def hash_long(buffer: Sequence[int], start: int, n: int) -> int:
 
 @inline
 def equal_bytes(a: Sequence[int], i: int, b: Sequence[int], j: int, n: int) -> bool:
-    """Whether `a[i : i + n]` equals `b[j : j + n]`; may read 8 bytes past the ends."""
+    """Tell whether `a[i : i + n]` equals `b[j : j + n]`; may read 8 bytes past the ends."""
     end = i + (n & ~S7 & M64)
     while i < end:
         if load64(a, i) != load64(b, j):
@@ -162,7 +162,7 @@ def equal_bytes(a: Sequence[int], i: int, b: Sequence[int], j: int, n: int) -> b
 
 @kernel
 def put_items(text: U8s, items: Items, n_items: Unsigned, narrow: Unsigned) -> int:
-    """Keys and hashes of items whose places are known; the bytes of all of them."""
+    """Set the keys and hashes of items whose places are known; return the bytes of all of them."""
     starts = items.starts
     lengths = items.lengths
     hashes = items.hashes
@@ -188,7 +188,7 @@ def put_items(text: U8s, items: Items, n_items: Unsigned, narrow: Unsigned) -> i
 
 
 def unigrams(units: Units, first: int, n_units: int, items: Items) -> tuple[int, int]:
-    """Places of the units from `first` on; how many, at most the room of `items`, and the unit to go on with."""
+    """Let the units from `first` on be items, as many as there is room for; return their number and the next unit."""
     borders = units.borders
     starts = items.starts
     lengths = items.lengths
@@ -203,7 +203,7 @@ def unigrams(units: Units, first: int, n_units: int, items: Items) -> tuple[int,
 
 
 def ngrams(units: Units, first: int, n_units: int, items: Items) -> tuple[int, int]:
-    """Places of the n-grams that end at the units from `first` on; how many, and the unit to go on with."""
+    """Let the n-grams that end at the units from `first` on be items; return their number and the next unit."""
     borders = units.borders
     all_orders = units.orders
     starts = items.starts
@@ -230,9 +230,9 @@ def ngrams(units: Units, first: int, n_units: int, items: Items) -> tuple[int, i
 
 
 def hash_columns(text: Sequence[int], items: Items, n_items: int, width: int) -> None:
-    """ids[k]: the stable hash of item k modulo `width`.
+    """Set ids[k] to the stable hash of item k modulo `width`.
 
-    Matrices and models are stored with these columns, so this hash is on its own and never changes, where that of the
+    Matrices and models are stored with these columns, so this hash is on its own and never changes.  The hash of the
     vocabulary is free to become faster (and is good in its high bits only).
     """
     starts = items.starts

@@ -1,4 +1,4 @@
-"""Normalised strings, exact for every text, from our own tables: what the folding loops are checked against.
+"""Normalised strings, exact for every text, from our own tables: tests check the folding loops against them.
 
     nfkc_casefold   unicodedata.normalize("NFKC", s).casefold() as of `unicode.UNICODE_VERSION`
     lower           s.lower()
@@ -136,7 +136,7 @@ def _nfkc_segments(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _cuts(text: str, start: int, end: int) -> Iterator[int]:
-    """Where a run can be cut: before a starter that does not compose with what it meets."""
+    """The places where a run can be cut: before a starter that does not compose with the characters before it."""
     orders = unicode.combining_classes()
     for i in range(start + 1, end):
         if _decomposed(text[i])[0] in orders:
@@ -161,7 +161,7 @@ def _lower_sigma(text: str, i: int) -> str:
 
 @cache
 def _single(form: Literal["nfkc", "lower"]) -> dict[int, str]:
-    """For `str.translate`: what a code point becomes alone, where that is another."""
+    """For `str.translate`: code points that become others when they stand alone."""
     table = unicode.nfkc_table() if form == "nfkc" else unicode.lower_table()
     changed = np.flatnonzero(table.codes != np.arange(unicode.N_CODES))
     expanded = (unicode.OPEN, unicode.CLOSED, unicode.SEQUENCE)
@@ -220,7 +220,7 @@ class _Composer:
         self._settled: list[str] = []
         self._starter = ""  # none before the first
         self._marks: dict[int, list[str]] = {}
-        self._packed: dict[int, int] = {}  # by class, how many of the pieces that wait are already from other calls
+        self._packed: dict[int, int] = {}  # by class, the number of waiting pieces that came with other calls
 
     def add(self, text: str) -> None:
         """The next piece."""
@@ -245,7 +245,7 @@ class _Composer:
                 self._packed[order] = packed + 1
 
     def _join_marks(self) -> str:
-        """Let the starter take in what it composes with; the marks that are left."""
+        """Let the starter take in all marks that it composes with; return the others."""
         rest = []
         for order in sorted(self._marks):
             waiting = "".join(self._marks[order])
@@ -260,7 +260,7 @@ class _Composer:
         return "".join(rest)
 
     def settled(self) -> str:
-        """What nothing that follows can change any more, once."""
+        """The characters that nothing can change any more; each is returned once."""
         found = "".join(self._settled)
         self._settled.clear()
         return found

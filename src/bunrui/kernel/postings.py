@@ -1,9 +1,9 @@
 """The sparse table of counts: for each feature the classes it occurs in, ascending, with occurrences and documents.
 
-Adding goes in two steps over the features of what is added: `plan` finds them, and says what room they need; when there
-is room, `merge` adds them.  Both, and `find_lacking` and `subtract`, take a range of features: several threads work on
-several ranges, and what they write does not depend on how many there are.  A list that outgrows its room moves to the
-end of the cells and leaves a hole; whoever owns the arrays closes the holes (`close_holes`) when they take too much.
+Adding goes in two steps over the features of other counts: `plan` finds them, and adds up the room that they need; when
+there is room, `merge` adds them.  Both, and `find_lacking` and `subtract`, take a range of features: several threads
+work on several ranges, and the result does not depend on their number.  A list that outgrows its room moves to the end
+of the cells and leaves a hole; the owner of the arrays closes the holes (`close_holes`) when they take too much.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def plan(
     need: I64s,
     items: Items,
 ) -> None:
-    """Find the features first … last - 1 of (ov, op) in (v, p), and add up what adding them needs.
+    """Find the features first … last - 1 of (ov, op) in (v, p), and add up the room that they need.
 
     Class c there is class_map[c] here, and the map is ascending.
     """
@@ -129,13 +129,13 @@ def plan(
 
 @inline
 def known(ids: U32s, k: int) -> int:
-    """The id of a feature, or that of any other where it is new."""
+    """The id of a feature; any id if it is new."""
     f = i64(ids[k])
     return f if f != MISSING else i64(0)
 
 
 def new_cells(p: Postings, f: int, op: Postings, o: int, class_map: I64s) -> int:
-    """How many classes of list `o` are not in list `f`."""
+    """Count the classes of list `o` that are not in list `f`."""
     i = i64(p.starts[f])
     end = i + i64(p.lengths[f])
     b = i64(op.starts[o])
@@ -205,8 +205,8 @@ def merge(
 ) -> None:
     """Add the features first … last - 1 as planned, in arrays that have the room.
 
-    New features, their text (up to `end`), and lists that move go to `f_new`, `byte` and `cell`, and to what follows.
-    They are not in the slots yet.
+    New features, their text (up to `end`), and lists that move go to `f_new`, `byte` and `cell`, and to the places
+    behind them.  They are not in the slots yet.
     """
     for o in range(first, last):
         f = i64(planned.ids[o])
@@ -219,7 +219,7 @@ def merge(
             if byte + n + 16 <= end:
                 copy_text(ov.text, u64(start), u64(n), v.text, u64(byte))
             else:
-                # What follows is the text of another slice.
+                # The text of another slice follows.
                 for j in range(n):
                     v.text[byte + j] = ov.text[start + j]
             byte += n
@@ -363,7 +363,7 @@ def find_lacking(
 
 
 def covers(p: Postings, f: int, op: Postings, o: int, class_map: I64s) -> bool:
-    """Whether what would stay of feature `f` could have been learned."""
+    """Tell whether the counts of feature `f` that would stay could have been learned."""
     terms = i64(p.term_total[f]) - i64(op.term_total[o])
     docs = i64(p.doc_total[f]) - i64(op.doc_total[o])
     if not could_be(terms, docs):
@@ -388,13 +388,13 @@ def covers(p: Postings, f: int, op: Postings, o: int, class_map: I64s) -> bool:
 
 
 def could_be(terms: int, docs: int) -> bool:
-    """Whether a feature can occur so often in so many documents."""
+    """Tell whether a feature can have these occurrences and documents."""
     return 0 <= docs <= terms and (docs > 0 or terms == 0)
 
 
 @kernel
 def subtract(p: Postings, op: Postings, class_map: I64s, first: int, last: int, ids: U32s) -> int:
-    """Take the features first … last - 1 of `op`, which `p` has as `ids`, away; how many features are gone.
+    """Take the features first … last - 1 of `op`, which `p` has as `ids`, away; return the number of features that end.
 
     Cells that reach zero go.
     """

@@ -1,4 +1,4 @@
-"""What the loops need beyond plain Python: wrapping integers, eight-byte loads, hints to the processor.
+"""The needs of the loops beyond plain Python: wrapping integers, eight-byte loads, hints to the processor.
 
 Every kernel is an ordinary Python function over one-dimensional buffers.  It runs in two ways:
 

@@ -21,13 +21,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bunrui.kernel.analyze import Scratch
 from bunrui.kernel.library import run
 from bunrui.kernel.ngrams import BYTE, K1, S3, S32, TWO, Items, equal_bytes
 from bunrui.kernel.primitives import M64, ONE, U64, ZERO, ctz, equal4, i64, inline, prefetch, u64
 from bunrui.kernel.signature import U8s, U32s, U64s, kernel, record
 from bunrui.kernel.slices import each_slice, stretches
 from bunrui.kernel.vocabulary import FOUR, ID, MISSING, NARROW, SHIFT, SLOT, THREE, Vocabulary, hash_of, is_long
-from bunrui.kernel.workspace import ITEMS
 
 BUCKET = 8
 KEYS = 3
@@ -64,15 +64,6 @@ class Index(NamedTuple):
     size: U64s  # (1): buckets
 
 
-@record
-class Found(NamedTuple):
-    """Room for the rows of a block of items, and for those of a document."""
-
-    rows: U32s  # (items)
-    longs: U32s  # (items): which items have a longer text than a key
-    seen: U32s  # rows + 1 of a document (a power of two, at least twice its items), or the last document of each row
-
-
 def new_index(v: Vocabulary, places: Any, n_known: int) -> Index:
     """The features of a vocabulary that have places (n_known of them), filled in on all threads."""
     n = 1 + n_known * _ROOMY // KEYS
@@ -90,16 +81,18 @@ def new_index(v: Vocabulary, places: Any, n_known: int) -> Index:
     return index
 
 
-def new_found(index: Index, most: int, n_docs: int) -> Found:
-    """Make room to find repeats in documents that have at most `most` items."""
+def new_seen(index: Index, most: int, n_docs: int) -> Any:
+    """Make room to find repeats in documents that have at most `most` items.
+
+    It has the last document of each row, and of all; or, in a larger table, rows + 1 of a document (a power of two, at
+    least twice its items).
+    """
     n_rows = 4 * int(index.size[0])
     if most and n_rows <= min(_FEW_ROWS, n_docs << 8):
-        seen = np.zeros(n_rows + 1, np.uint32)
-    else:
-        # Memory that no document needs is never touched, and costs nothing.
-        size = 4 * min(most, n_rows)
-        seen = np.empty(1 << (size - 1).bit_length() if size else 0, np.uint32)
-    return Found(np.empty(ITEMS, np.uint32), np.empty(ITEMS, np.uint32), seen)
+        return np.zeros(n_rows + 1, np.uint32)
+    # Memory that no document needs is never touched, and costs nothing.
+    size = 4 * min(most, n_rows)
+    return np.empty(1 << (size - 1).bit_length() if size else 0, np.uint32)
 
 
 @inline
@@ -108,16 +101,17 @@ def bucket_of(h: int, n: int) -> int:
     return ((h >> S32) * n) >> S32
 
 
-def find_rows(index: Index, items: Items, n_items: int, text: U8s, found: Found) -> None:
-    """Set `found.rows` to the rows of items."""
+def find_rows(index: Index, scratch: Scratch, n_items: int) -> None:
+    """Set `scratch.rows` to the rows of the items; `scratch.longs` lists those that are longer than a key."""
+    items = scratch.items
     words = index.words
     places = index.places
     n = index.size[0]
     hashes = items.hashes
     lows = items.low
     highs = items.high
-    rows = found.rows
-    longs = found.longs
+    rows = scratch.rows
+    longs = scratch.longs
     n_long = u64(0)
     for k in range(n_items):
         prefetch(words, bucket_of(hashes[k + FAR], n) << S3)
@@ -132,7 +126,7 @@ def find_rows(index: Index, items: Items, n_items: int, text: U8s, found: Found)
         # Long texts are compared in a loop of their own: here they would double the time of all others.
         longs[n_long] = k
         n_long = n_long + u64(is_long(high))
-    check_long(index, items, text, rows, longs, n_long)
+    check_long(index, items, scratch.units.text, rows, longs, n_long)
 
 
 @inline
@@ -195,17 +189,16 @@ def is_there(row: int) -> int:
     return u64((row & THREE) != THREE)
 
 
-def put_places(index: Index, found: Found, n_items: int, ids: U32s) -> None:
+def put_places(index: Index, rows: U32s, n_items: int, ids: U32s) -> None:
     """Put the places of all items, MISSING where the table lacks one."""
     for k in range(n_items):
-        row = u64(found.rows[k])
+        row = u64(rows[k])
         ids[k] = place_at(index.places, row) if is_there(row) != ZERO else ID
 
 
-def put_known(index: Index, found: Found, n_items: int, ids: U32s) -> int:
+def put_known(index: Index, rows: U32s, n_items: int, ids: U32s) -> int:
     """Put the places of the items that the table has; return their number."""
     places = index.places
-    rows = found.rows
     n_known = u64(0)
     for k in range(n_items):
         row = u64(rows[k])
@@ -215,17 +208,17 @@ def put_known(index: Index, found: Found, n_items: int, ids: U32s) -> int:
     return n_known
 
 
-def put_new(index: Index, found: Found, n_items: int, ids: U32s, most: int, is_first: bool) -> tuple[int, int]:
+def put_new(
+    index: Index, rows: U32s, n_items: int, ids: U32s, seen: U32s, most: int, is_first: bool
+) -> tuple[int, int]:
     """Put the places of the items that are new in the document; return their number, and the number of unknown items.
 
     The rows of the document stand in a table of its own, which is as large as its items, `most` or fewer, need it: the
     table of a usual document fits the first-level cache.  The first block of items clears it.
     """
-    if u64(len(found.seen)) == (index.size[0] << TWO) + ONE:
-        return put_stamped(index, found, n_items, ids, is_first)
+    if u64(len(seen)) == (index.size[0] << TWO) + ONE:
+        return put_stamped(index, rows, n_items, ids, seen, is_first)
     places = index.places
-    rows = found.rows
-    seen = found.seen
     mask = u64(len(seen)) - ONE
     while mask >> THREE > most:
         mask = mask >> ONE
@@ -238,7 +231,7 @@ def put_new(index: Index, found: Found, n_items: int, ids: U32s, most: int, is_f
         row = u64(rows[k])
         mine = row + ONE
         ids[n_new] = place_at(places, row)
-        # Mixed: neighbouring rows, of a document with most of what was learned, would stand in each other's way.
+        # Mixed: neighbouring rows, of a document with most of all features, would stand in each other's way.
         i = ((row * K1 & M64) >> S32) & mask
         mark = u64(seen[i])
         while (mark != mine) & (mark != ZERO):
@@ -250,11 +243,9 @@ def put_new(index: Index, found: Found, n_items: int, ids: U32s, most: int, is_f
     return n_new, n_items - n_known
 
 
-def put_stamped(index: Index, found: Found, n_items: int, ids: U32s, is_first: bool) -> tuple[int, int]:
+def put_stamped(index: Index, rows: U32s, n_items: int, ids: U32s, seen: U32s, is_first: bool) -> tuple[int, int]:
     """Do the same with a stamp for every row, the last document that had it; the last stamp is the present document."""
     places = index.places
-    rows = found.rows
-    seen = found.seen
     last = u64(len(seen)) - ONE
     stamp = u64(seen[last]) + u64(is_first)
     seen[last] = stamp

@@ -1,4 +1,4 @@
-r"""What the kernels compute, in plain Python: the specification they are tested against, and the path of `explain`.
+r"""The features of a text, in plain Python: the specification of the kernels, and the path of `explain`.
 
     words       `re.findall(r"\w+", text.lower())` and n-grams of it
     universal   folded text → units → n-grams, for any script
@@ -61,7 +61,7 @@ class Unit(NamedTuple):
 
 
 class Orders(NamedTuple):
-    """Lengths of n-grams, and what they may cross."""
+    """Lengths of n-grams, and whether they may cross punctuation and spaces."""
 
     words: int
     punctuation: bool
@@ -71,7 +71,7 @@ class Orders(NamedTuple):
 
 @cache
 def word_characters(signs: bool) -> Bools:
-    r"""Whether a code point is part of a word: `\w`, and with `signs` the placeholders of rewritten text."""
+    r"""Mark the code points that are part of a word: `\w`, and with `signs` the placeholders of rewritten text."""
     table = word().copy()
     table[0xE000:0xE008] = signs
     return table
@@ -181,7 +181,7 @@ def _script(folded: str, kinds: Sequence[int], i: int) -> int | None:
 
 
 def _digits_join(folded: str, kinds: Sequence[int], i: int) -> bool:
-    """Whether digits at `i` belong to the run before them: no word goes on after them."""
+    """Tell whether digits at `i` belong to the run before them: no word goes on after them."""
     j = _digits_end(folded, i)
     return j > i and kinds[j : j + 1] not in ([WORD], [MARK], [VS16], [KEYCAP])
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bunrui.kernel.analyze import Documents, Scratch, Walk, ids_of, keys_of, units_of
+from bunrui.kernel.analyze import Scratch, Walk, ids_of, keys_of, units_of
 from bunrui.kernel.ngrams import MAX_ORDER, TWO, Items
 from bunrui.kernel.postings import Postings
 from bunrui.kernel.primitives import ONE, U64, ZERO, i64, inline, prefetch, u64
-from bunrui.kernel.reading import Found, Index, find_rows, put_known, put_new, put_places
+from bunrui.kernel.reading import Index, find_rows, put_known, put_new, put_places
 from bunrui.kernel.signature import F64s, I32s, I64s, U8s, U32s, kernel, record
 from bunrui.kernel.vocabulary import MISSING, Vocabulary
 
@@ -69,11 +69,11 @@ class Weights(NamedTuple):
 
 @record
 class Sums(NamedTuple):
-    """Accumulators of one document, and its features that were seen."""
+    """Accumulators of one document, and room to find repeats in it."""
 
     weights: F64s  # (classes)
     rest: F64s  # (3): shared, length, words that were never learned
-    seen: U32s  # (features): 0 before the first occurrence, or empty
+    seen: U32s  # of `reading.new_seen`; or (features), 0 before the first occurrence
 
 
 @record
@@ -83,7 +83,6 @@ class ReadyModel(NamedTuple):
     v: Vocabulary
     weights: Weights
     sums: Sums
-    found: Found
 
 
 @kernel
@@ -96,7 +95,7 @@ def score_documents(walk: Walk, lo: int, hi: int, model: ReadyModel, out: F64s) 
 
 def score_document(walk: Walk, d: int, model: ReadyModel, out: F64s, at: int) -> None:
     """Score one document into `out[at:]`."""
-    v, weights, sums, found = model
+    v, weights, sums = model
     scratch, counts = walk.scratch, walk.docs.counts
     items = scratch.items
     clear(sums)
@@ -106,8 +105,8 @@ def score_document(walk: Walk, d: int, model: ReadyModel, out: F64s, at: int) ->
         begin = unit
         n_items, first, unit, _ = keys_of(walk, v, d, begin, n_units)
         if len(counts) > 0 and weights.linear.reading[PRESENCE] == 0:
-            find_rows(weights.known, items, n_items, scratch.units.text, found)
-            put_places(weights.known, found, n_items, items.ids)
+            find_rows(weights.known, scratch, n_items)
+            put_places(weights.known, scratch.rows, n_items, items.ids)
             add_counted(items, n_items, counts, first, weights.table, sums)
         else:
             # The document has at most this many items.
@@ -123,14 +122,14 @@ def known_items(scratch: Scratch, n_items: int, most: int, is_first: bool, model
     They are known, and under presence the document did not have them yet.  Its length, and the number of words that
     were never learned, go to `sums.rest`.
     """
-    _, weights, sums, found = model
-    items = scratch.items
+    _, weights, sums = model
+    ids = scratch.items.ids
     index = weights.known
-    find_rows(index, items, n_items, scratch.units.text, found)
+    find_rows(index, scratch, n_items)
     if weights.linear.reading[PRESENCE] != 0:
-        n_known, n_missing = put_new(index, found, n_items, items.ids, most, is_first)
+        n_known, n_missing = put_new(index, scratch.rows, n_items, ids, sums.seen, most, is_first)
     else:
-        n_known = put_known(index, found, n_items, items.ids)
+        n_known = put_known(index, scratch.rows, n_items, ids)
         n_missing = n_items - n_known
     # Whole numbers below 2 ** 53: their sum has no order.
     sums.rest[1] += float(n_known)
@@ -317,10 +316,8 @@ def score_of(linear: Linear, rest: F64s, c: int, weights: float) -> float:
 
 
 @kernel
-def identify(
-    walk: Walk, d: int, v: Vocabulary, alive: I64s, keep: U8s, marks: U32s, stamp: int, features: U32s
-) -> tuple[int, int]:
-    """Look a short document up: `features` gets its distinct features, `scratch.items.ids` places in that list.
+def identify(walk: Walk, d: int, v: Vocabulary, alive: I64s, keep: U8s, marks: U32s, stamp: int) -> tuple[int, int]:
+    """Look a short document up: `scratch.rows` gets its distinct features, `scratch.items.ids` places in that list.
 
     A feature is known if `alive` is not zero and `keep` is set (or empty).  `marks` has two numbers for each feature:
     the last document that had it, and its place among the features of that document.
@@ -340,7 +337,7 @@ def identify(
         if marks[2 * f] != stamp:
             marks[2 * f] = stamp
             marks[2 * f + 1] = n_features
-            features[n_features] = f
+            walk.scratch.rows[n_features] = f
             n_features += 1
         items.ids[k] = marks[2 * f + 1]
     return i64(n_items), n_features
@@ -366,10 +363,9 @@ def gather(
 
 
 @kernel
-def score_items(
-    docs: Documents, d: int, items: Items, n_items: int, table: Table, linear: Linear, sums: Sums, out: F64s
-) -> None:
+def score_items(walk: Walk, d: int, n_items: int, table: Table, linear: Linear, sums: Sums, out: F64s) -> None:
     """Score one document whose items have places in `table` as ids."""
+    docs, items = walk.docs, walk.scratch.items
     clear(sums)
     if len(docs.counts) > 0 and linear.reading[PRESENCE] == 0:
         add_counted(items, u64(n_items), docs.counts, i64(docs.lists[d]), table, sums)
@@ -459,21 +455,14 @@ class LongLists(NamedTuple):
 
 @kernel
 def score_by_count(
-    docs: Documents,
-    d: int,
-    items: Items,
-    n_items: int,
-    lists: LongLists,
-    table: Table,
-    linear: Linear,
-    sums: Sums,
-    out: F64s,
+    walk: Walk, d: int, n_items: int, lists: LongLists, table: Table, linear: Linear, sums: Sums, out: F64s
 ) -> int:
     """Score one document whose items have places in `lists.features` as ids; 0 if a count is too large, else 1.
 
     `table.weights` has the weight of count n of the feature at place k at table.starts[k] + n - 1, for n up to
     table.lengths[k].
     """
+    docs, items = walk.docs, walk.scratch.items
     clear(sums)
     counted = len(docs.counts) > 0 and linear.reading[PRESENCE] == 0
     n = u64(n_items)

@@ -35,7 +35,7 @@ def each_slice(work: Callable[[int, int], T], bounds: Sequence[int]) -> list[T]:
 def in_turn(work: Callable[[S], T], things: Iterable[S], most: int | None = None) -> Iterator[T]:
     """Yield `work(thing)` for each thing, in their order; threads work on some while the next ones are read.
 
-    At most so many things are under way, by default two for each thread.  What is run on the pool itself runs one after
+    At most `most` things are under way, by default two for each thread.  Work on the pool itself runs one thing after
     the other: it must not wait for threads that wait for it.
     """
     rest = iter(things)

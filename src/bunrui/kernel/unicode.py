@@ -1,4 +1,4 @@
-"""What the kernels know about characters: folds, classes and the data of an exact normaliser, as flat arrays.
+"""The tables of characters: folds, classes and the data of an exact normaliser, as flat arrays.
 
 Everything comes from `unicode.npz`, which `scripts/make_unicode_tables.py` generates, and nothing from the running
 Python's `unicodedata`: a newer Python must not change the features of a classifier that was stored by an older one.
@@ -42,7 +42,7 @@ KEYCAP = 12
 KIND_SHIFT = 29
 ORDER_SHIFT = 21
 PAYLOAD_MASK = (1 << ORDER_SHIFT) - 1
-PLAIN = 0  # one code point, never joined to what stands before it
+PLAIN = 0  # one code point, never joined to the code points before it
 OPEN = 1  # an expansion whose last code point meets marks as if it stood in the text
 CLOSED = 2  # an expansion that does not
 TRAILING = 3  # a mark that composes with nothing
@@ -50,7 +50,7 @@ JOINING = 4  # composes with some code points before it
 SEQUENCE = 5  # several marks in one code point
 HARD = 6  # depends on context that the loops do not keep
 
-# What stands around a capital sigma (str.lower); the property Case_Ignorable wins over Cased.
+# The characters around a capital sigma (str.lower); the property Case_Ignorable wins over Cased.
 UNCASED = 0
 CASED = 1
 CASE_IGNORABLE = 2
@@ -66,10 +66,9 @@ class NfkcTable(NamedTuple):
     codes: U32s  # (N_CODES,)
     expansions: U32s
     pair_keys: U64s  # folded base << 21 | folded joining code point, ascending
-    pair_values: U32s  # what they become, an entry of kind PLAIN, CLOSED or HARD
+    pair_values: U32s  # the results, entries of kind PLAIN, CLOSED or HARD
 
 
-@record
 class LowerTable(NamedTuple):
     """`str.lower`, for the words of `fold.py` and for `normal.py`."""
 
@@ -86,11 +85,6 @@ def _file() -> Any:
 def _stored(name: str) -> npt.NDArray[Any]:
     array: npt.NDArray[Any] = _file()[name]
     return array
-
-
-def stored_version() -> str:
-    """The version of Unicode inside `unicode.npz`."""
-    return str(_stored("version"))
 
 
 def _flat(name: str) -> npt.NDArray[Any]:
@@ -119,7 +113,7 @@ def lower_table() -> LowerTable:
 
 @cache
 def word() -> Bools:
-    r"""Whether a code point matches `\w`, (N_CODES,)."""
+    r"""Mark the code points that match `\w`, (N_CODES,)."""
     return _flat("word")
 
 
@@ -133,12 +127,6 @@ def char_class() -> Bytes:
 def sigma_context() -> Bytes:
     """UNCASED, CASED or CASE_IGNORABLE for every code point, (N_CODES,)."""
     return _flat("sigma")
-
-
-@cache
-def assigned() -> Bools:
-    """Whether a code point had a character in UNICODE_VERSION, (N_CODES,)."""
-    return _flat("assigned")
 
 
 @cache

@@ -8,7 +8,7 @@ runs of characters, and the space at either edge is a character too.  `reference
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from bunrui.kernel import unicode
@@ -58,7 +58,7 @@ FIRST_SCRIPT = 3  # shortest and longest for KANA_HAN, HANGUL, UNSPACED
 
 @record
 class Characters(NamedTuple):
-    """What the scanner knows: classes of characters, emoticons, n-gram orders."""
+    """Classes of characters, emoticons, and n-gram orders."""
 
     classes: U8s  # (0x110000)
     emoticon_index: I32s  # (129): emoticons that begin with an ASCII character stand at [index[c], index[c + 1])
@@ -106,19 +106,19 @@ def scan(codes: Sequence[int], n: int, scanner: Scanner) -> int:
         if kind == WORD or kind == MARK:
             i, o = scan_word(codes, n, i, classes, text, o)
             if o == start:  # the digit of a keycap, which is an emoji
-                i, o = scan_keycap(codes, n, i, classes, text, o)
+                i, o = scan_keycap(codes, i, classes, text, o)
         elif kind == PUNCT:
             if not is_keycap(codes, n, i, classes):
                 o, u, chain, i = scan_mark(codes, n, i, scanner, o, u, chain)
                 continue
-            i, o = scan_keycap(codes, n, i, classes, text, o)
+            i, o = scan_keycap(codes, i, classes, text, o)
         else:
             i, o = scan_emoji(codes, n, i, classes, text, o)
         o, u, chain = put_unit(scanner, start, o, u, chain)
     return u
 
 
-def is_ascii(data: Sequence[int], lo: int, hi: int) -> bool:
+def is_ascii(data: U8s, lo: int, hi: int) -> bool:
     """Tell whether `data[lo:hi]` is ASCII, and has at least 64 bytes behind it in `data`."""
     if hi + 64 > len(data):
         return False
@@ -130,7 +130,7 @@ def is_ascii(data: Sequence[int], lo: int, hi: int) -> bool:
     return i == hi or (wide64(data, i) << (S64 - u64(hi - i))) & M64 == ZERO
 
 
-def scan_ascii(data: Sequence[int], lo: int, hi: int, scanner: Scanner) -> int:
+def scan_ascii(data: U8s, lo: int, hi: int, scanner: Scanner) -> int:
     """Write the units of `data[lo:hi]`, which is ASCII, as `scan` finds them in the folded text; return their number.
 
     It reads 64 bytes at a time: one mask has the letters and digits, another the marks, and a word lies between two
@@ -178,7 +178,7 @@ def scan_ascii(data: Sequence[int], lo: int, hi: int, scanner: Scanner) -> int:
 
 
 @inline
-def put_word(text: MutableSequence[int], start: int, end: int, o: int) -> int:
+def put_word(text: U8s, start: int, end: int, o: int) -> int:
     """Copy text[start:end], and perhaps more, to `o`, which is before it; return the place after it."""
     copy16(text, start, text, o)
     k = i64(16)
@@ -232,9 +232,7 @@ def digits_end(codes: Sequence[int], n: int, i: int) -> int:
     return i
 
 
-def scan_word(
-    codes: Sequence[int], n: int, i: int, classes: Sequence[int], text: MutableSequence[int], o: int
-) -> tuple[int, int]:
+def scan_word(codes: U32s, n: int, i: int, classes: U8s, text: U8s, o: int) -> tuple[int, int]:
     """Write a run of letters, digits and marks; leave a last digit that is part of a keycap."""
     while i < n:
         c = i64(codes[u64(i)])
@@ -248,7 +246,7 @@ def scan_word(
     return i, o
 
 
-def is_keycap(codes: Sequence[int], n: int, i: int, classes: Sequence[int]) -> bool:
+def is_keycap(codes: Sequence[int], n: int, i: int, classes: U8s) -> bool:
     """Tell whether a keycap sequence begins at `i`: [0-9#*], perhaps a variation selector, and the key."""
     c = i64(codes[i])
     if not (48 <= c <= 57 or c == 35 or c == 42):
@@ -259,9 +257,7 @@ def is_keycap(codes: Sequence[int], n: int, i: int, classes: Sequence[int]) -> b
     return j < n and classes[codes[j]] == KEYCAP
 
 
-def scan_keycap(
-    codes: Sequence[int], n: int, i: int, classes: Sequence[int], text: MutableSequence[int], o: int
-) -> tuple[int, int]:
+def scan_keycap(codes: U32s, i: int, classes: U8s, text: U8s, o: int) -> tuple[int, int]:
     o = put(text, o, i64(codes[i]))
     i += 1
     if classes[codes[i]] == VS16:
@@ -269,9 +265,7 @@ def scan_keycap(
     return i + 1, put(text, o, i64(codes[i]))
 
 
-def scan_emoji(
-    codes: Sequence[int], n: int, i: int, classes: Sequence[int], text: MutableSequence[int], o: int
-) -> tuple[int, int]:
+def scan_emoji(codes: U32s, n: int, i: int, classes: U8s, text: U8s, o: int) -> tuple[int, int]:
     """Write a flag, or a picture with its skin tone and all pictures joined to it; drop variation selectors."""
     kind = i64(classes[codes[i]])
     o = put(text, o, i64(codes[i]))
@@ -325,7 +319,7 @@ def emoticon_size(codes: Sequence[int], n: int, i: int, chars: Characters) -> in
     return 0
 
 
-def is_stop(stop: Vocabulary, text: Sequence[int], start: int, end: int, items: Items) -> bool:
+def is_stop(stop: Vocabulary, text: U8s, start: int, end: int, items: Items) -> bool:
     items.starts[0] = start
     items.lengths[0] = end - start
     put_items(text, items, ONE, stop.size[NARROW])

@@ -1,6 +1,6 @@
 """A growing hash table of features: items in, ids out.
 
-A slot is four words: the two of the key, the id plus one (0 marks a free slot), and one for whoever counts.  Slots are
+A slot is four words: the two of the key, the id plus one (0 marks a free slot), and a counter.  Slots are
 indexed by the high bits of the hash and probed upwards.  Equal hashes are never taken for equal features: the key holds
 the bytes, and where a feature is longer than a key, the bytes are compared.
 
@@ -10,7 +10,6 @@ a region, so a feature stays in its own, and threads that work on different regi
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
 from bunrui.kernel.ngrams import BYTE, S16, TWO, Items, equal_bytes, hash_key, put_items
@@ -68,10 +67,8 @@ def region_of(h: int, n_regions: int) -> int:
 
 
 @inline
-def find(
-    v: Vocabulary, items: Items, k: int, text: Sequence[int], slots: Sequence[int], low: int, high: int, s: int
-) -> int:
-    """From slot `s` on, the slot of item `k`, or the free one where it belongs."""
+def find(v: Vocabulary, items: Items, k: int, text: U8s, slots: U64s, low: int, high: int, s: int) -> int:
+    """Find the slot of item `k`, or the free one where it belongs, from slot `s` on."""
     mask = v.size[REGION]
     entry = slots[s + TWO]
     while entry != ZERO:
@@ -112,11 +109,11 @@ def probe(v: Vocabulary, items: Items, n_items: Unsigned, text: U8s, grows: int)
         ids[k] = (entry - ONE) & ID
 
 
-def same_text(v: Vocabulary, f: int, items: Items, k: int, text: Sequence[int]) -> bool:
+def same_text(v: Vocabulary, f: int, items: Items, k: int, text: U8s) -> bool:
     return equal_bytes(v.text, u64(v.starts[f]), text, u64(items.starts[k]), u64(items.lengths[k]))
 
 
-def add(v: Vocabulary, s: int, items: Items, k: int, text: Sequence[int]) -> int:
+def add(v: Vocabulary, s: int, items: Items, k: int, text: U8s) -> int:
     """Put item `k` into the free slot `s` as a new feature."""
     f = v.size[FEATURES]
     at = v.size[BYTES]
@@ -136,7 +133,7 @@ def add(v: Vocabulary, s: int, items: Items, k: int, text: Sequence[int]) -> int
 
 
 @inline
-def copy_text(text: Sequence[int], start: int, n: int, out: MutableSequence[int], at: int) -> None:
+def copy_text(text: U8s, start: int, n: int, out: U8s, at: int) -> None:
     """Copy `text[start : start + n]`, and up to 16 bytes that follow it, to `out[at:]`."""
     copy16(text, start, out, at)
     j = u64(16)

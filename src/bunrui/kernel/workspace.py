@@ -44,7 +44,7 @@ def resized(array: Any, size: int) -> Any:
 
 
 # Slots that nobody needs any more, by log2 of their number.  Clearing old memory is cheaper than new pages, which the
-# system has to find and clear first: 260 of the 270 ms of building one table of 128 MB were the system's.
+# system has to find and clear first: this took 260 of the 270 ms of building one table of 128 MB.
 _spare: dict[int, list[Any]] = {}
 _LEAST_SPARE_BITS = 12  # 128 KB: below, there is nothing to gain
 _SPARE_BITS = 21  # 64 MB
@@ -75,7 +75,7 @@ def empty_slots(bits: int) -> Any:
 
 
 def bits_for(features: int) -> int:
-    """log2 of the slots for so many features: at most seven of ten are taken."""
+    """log2 of the slots for this number of features: at most seven of ten are taken."""
     return max(6, (max(features, 1) * 10 // 7).bit_length())
 
 
@@ -89,12 +89,12 @@ def room_of(bits: int) -> int:
 
 
 def regions_for(bits: int) -> int:
-    """The regions of a table with so many slots, such that a region fits into a processor's own cache."""
+    """The number of regions of a table with 2 ** bits slots: a region fits into a processor's own cache."""
     return 1 << min(max(bits - _REGION_BITS, 0), _MOST_REGIONS_BITS)
 
 
 def new_vocabulary(features: int, text_bytes: int, regions: int = 1) -> Vocabulary:
-    """An empty vocabulary with room for so many features."""
+    """An empty vocabulary with room for this number of features."""
     bits = bits_for(features)
     starts = np.empty(room_of(bits) + 1, np.int64)
     starts[0] = 0
@@ -108,15 +108,15 @@ def new_vocabulary(features: int, text_bytes: int, regions: int = 1) -> Vocabula
     )
 
 
-def listed_vocabulary(starts: Any, text: Any, n_bytes: int) -> Vocabulary:
-    """Features without slots: nothing can be found there, but all of it be added elsewhere."""
+def listed_vocabulary(starts: Any, text: Any) -> Vocabulary:
+    """Features without slots: they cannot be found there, but they can be added elsewhere; `text` is padded."""
     n = len(starts) - 1
-    size = np.array([n, n_bytes, 0, NARROW_HASH, 0, 0], np.uint64)
+    size = np.array([n, starts[-1], 0, NARROW_HASH, 0, 0], np.uint64)
     return Vocabulary(np.empty(0, np.uint64), np.zeros(n, np.uint64), starts, text, size, np.empty(0, np.int64))
 
 
 def grown_vocabulary(v: Vocabulary, features: int, text_bytes: int, *, in_regions: bool = False) -> Vocabulary:
-    """The vocabulary with room for so many features and bytes of text in all."""
+    """The vocabulary with room for this number of features and bytes of text in all."""
     text = v.text
     if features <= len(v.hashes) and len(text) == MAX_TEXT + 64:
         raise too_much_text()
@@ -124,22 +124,21 @@ def grown_vocabulary(v: Vocabulary, features: int, text_bytes: int, *, in_region
         text = resized(text, min(max(text_bytes, 2 * len(text)), MAX_TEXT) + 64)
     if features <= len(v.hashes):
         v = v._replace(text=text)
-        return v if len(v.loads) == 1 or is_even(v) else with_slots(v, bits_of(v), 1)
+        return v if is_even(v, int(v.size[FULLEST])) else with_slots(v, bits_of(v), 1)
     bits = bits_for(features)
     room = room_of(bits)
     grown = v._replace(hashes=resized(v.hashes, room), starts=resized(v.starts, room + 1), text=text)
     return with_slots(grown, bits, regions_for(bits) if in_regions else 1)
 
 
-def is_even(v: Vocabulary) -> bool:
-    """Whether no region is nearly full: hashes that agree in their highest bits all go to one."""
-    return int(v.size[FULLEST]) * 8 <= (int(v.size[REGION]) + 1) // SLOT * 7
+def is_even(v: Vocabulary, fullest: int) -> bool:
+    """Tell whether the fullest region is not nearly full: hashes that agree in their highest bits all go to one."""
+    return len(v.loads) == 1 or fullest * 8 <= (int(v.size[REGION]) + 1) // SLOT * 7
 
 
 def has_even(v: Vocabulary, more: Any) -> bool:
-    """Whether no region would be nearly full with more features, which have these hashes."""
-    loads = v.loads + np.bincount(regions_of(more, len(v.loads)), minlength=len(v.loads))
-    return len(loads) == 1 or int(loads.max()) * 8 <= (int(v.size[REGION]) + 1) // SLOT * 7
+    """Tell whether no region would be nearly full with more features, which have these hashes."""
+    return is_even(v, int((v.loads + np.bincount(regions_of(more, len(v.loads)), minlength=len(v.loads))).max()))
 
 
 def regions_of(hashes: Any, regions: int) -> Any:
@@ -148,12 +147,12 @@ def regions_of(hashes: Any, regions: int) -> Any:
 
 
 def with_slots(v: Vocabulary, bits: int, regions: int) -> Vocabulary:
-    """The vocabulary with so many slots, in so many regions, or one where features do not spread over them."""
+    """The vocabulary with 2 ** bits slots, in these regions, or in one if features do not spread over them."""
     size = v.size.copy()
     loads = np.bincount(regions_of(v.hashes[: int(size[FEATURES])], regions), minlength=regions)
     size[SHIFT], size[REGION], size[FULLEST] = 64 - bits, (SLOT << bits) // regions - 1, loads.max()
     grown = v._replace(size=size, loads=loads)
-    if regions > 1 and not is_even(grown):
+    if not is_even(grown, int(loads.max())):
         return with_slots(v, bits, 1)
     grown = grown._replace(slots=empty_slots(bits))
     # Whole regions of both tables on each thread.
@@ -218,7 +217,7 @@ def fill_slots(v: Vocabulary, first: int, skip: int = 0) -> None:
 
 
 def too_much_text() -> DataError:
-    """What to say where places of texts would need more than 32 bits."""
+    """The error for texts whose places would need more than 32 bits."""
     return DataError("the features take more than 4 GiB of text: use shorter n-grams, or several classifiers")
 
 
@@ -232,19 +231,12 @@ def feature_texts(v: Vocabulary) -> list[bytes]:
 
 def find_features(v: Vocabulary, texts: Sequence[bytes]) -> list[int]:
     """The ids of some features, -1 where the vocabulary lacks one."""
-    text = np.frombuffer(b"".join(texts) + bytes(64), np.uint8).copy()
-    items = placed_items(text, np.cumsum([0, *map(len, texts)])[:-1], [len(text) for text in texts], v.size[NARROW])
-    run(vocabulary.probe, v, items, np.uint64(len(texts)), text, 0)
-    return [-1 if f == vocabulary.MISSING else f for f in items.ids.tolist()]
-
-
-def placed_items(text: Any, starts: Any, lengths: Any, narrow: Any) -> ngrams.Items:
-    """Items for strings in `text`, with their keys and hashes."""
-    n = len(lengths)
+    text, n = _joined(texts), len(texts)
     items = new_items(n)
-    items.starts[:], items.lengths[:] = starts, lengths
-    run(ngrams.put_items, text, items, np.uint64(n), narrow)
-    return items
+    items.starts[:], items.lengths[:] = np.cumsum([0, *map(len, texts)])[:-1], [len(text) for text in texts]
+    run(ngrams.put_items, text, items, np.uint64(n), v.size[NARROW])
+    run(vocabulary.probe, v, items, np.uint64(n), text, 0)
+    return [-1 if f == vocabulary.MISSING else f for f in items.ids.tolist()]
 
 
 def new_items(size: int = ITEMS) -> ngrams.Items:
@@ -270,33 +262,28 @@ def new_scratch(longest: int) -> analyze.Scratch:
             orders=np.empty(units, np.uint8),
         ),
         items=new_items(),
+        rows=np.empty(ITEMS, np.uint32),
+        longs=np.empty(ITEMS, np.uint32),
     )
 
 
 def vocabulary_of(words: Sequence[str]) -> Vocabulary:
-    """A vocabulary of these words, in this order."""
+    """A vocabulary of these words, which are all different, in this order."""
+    if not words:
+        return new_vocabulary(1, 0)._replace(hashes=np.empty(0, np.uint64))
     texts = [word.encode() for word in words]
-    v = new_vocabulary(len(texts) or 1, sum(map(len, texts)))
-    items = new_items(1)
-    for text in texts:
-        add_feature(v, items, text)
-    return v if texts else v._replace(hashes=v.hashes[:0])
+    return restored(_joined(texts), np.array([len(text) for text in texts], np.int64))
 
 
-def add_feature(v: Vocabulary, items: ngrams.Items, text: bytes) -> None:
-    """Add one feature, in plain Python: for short lists."""
-    plain = ngrams.Items(*(memoryview(array) for array in items))
-    plain.starts[0], plain.lengths[0] = 0, len(text)
-    padded = text + bytes(64)
-    ngrams.put_items(padded, plain, 1, int(v.size[NARROW]))
-    vocabulary.probe(Vocabulary(*(memoryview(array) for array in v)), plain, 1, padded, 1)
+def _joined(texts: Sequence[bytes]) -> Any:
+    """Texts one after the other, padded as the kernels want them."""
+    return np.frombuffer(b"".join(texts) + bytes(64), np.uint8).copy()
 
 
 def new_recipe(
     kind: int,
     *,
     order: int = 1,
-    hash_bits: int = 0,
     lower: Any = None,
     nfkc: NfkcTable | None = None,
     characters: Characters | None = None,
@@ -307,7 +294,7 @@ def new_recipe(
     numbers = np.empty(0, np.int32)
     no_characters = Characters(np.empty(0, np.uint8), numbers, numbers, codes, np.zeros(9, np.int64))
     return analyze.Recipe(
-        params=np.array([kind, order, hash_bits], np.int64),
+        params=np.array([kind, order, 0], np.int64),
         lower=codes if lower is None else lower,
         nfkc=NfkcTable(codes, codes, np.empty(0, np.uint64), codes) if nfkc is None else nfkc,
         chars=no_characters if characters is None else characters,
@@ -320,7 +307,7 @@ _KEEP_SCRATCH = 4 << 20
 
 
 def scratch_for(longest: int) -> analyze.Scratch:
-    """The scratch of this thread, with room for `longest` bytes; that of a very long document is not kept."""
+    """The scratch of this thread, with room for `longest` bytes; a very long document gets one that is not kept."""
     if longest > _KEEP_SCRATCH:
         return new_scratch(longest)
     scratch: analyze.Scratch | None = getattr(_threads, "scratch", None)

@@ -63,6 +63,7 @@ from bunrui.kernel import heads
 from bunrui.kernel.arithmetic import log, log1p
 from bunrui.kernel.heads import ALONE, Dual, Head, Rows, Sums, Targets, tally
 from bunrui.kernel.library import run
+from bunrui.kernel.ngrams import K1, K2
 from bunrui.kernel.slices import cut, each_slice
 from bunrui.memory import Parameters
 from bunrui.models.model import Parts, take, take_fact, take_labels
@@ -218,7 +219,7 @@ def arrange(
 
 def _labelled(keys: Keys, codes: Integers) -> Keys:
     """Hashes of rows and of their classes; the product mixes upwards only, so the upper half is brought down."""
-    mixed = (keys ^ (codes.astype(np.uint64) + np.uint64(1)) * heads.H1) * heads.H2
+    mixed = (keys ^ (codes.astype(np.uint64) + np.uint64(1)) * K1) * K2
     return np.asarray(mixed ^ (mixed >> np.uint64(32)))
 
 
@@ -450,7 +451,7 @@ def _laid_out(options: SvmOptions, out: LinearHead, cells: Cells, order: Integer
     weights, variance = np.zeros((2, n_places * n_margins))
     head = Head(weights, variance, np.zeros(n_margins), np.ones(n_margins), float(options.bias))
     totals, mass = np.zeros(n_places), np.zeros(n_margins + 1)
-    run(tally, rows, targets, n_margins, 0, 0, variance, totals, mass)
+    run(tally, rows, targets, 0, 0, variance, totals, mass)
     uses = np.bincount(out.place_of[columns], minlength=n_places)
     return _Task(rows, targets, head, totals, uses, _class_shift(mass, float(options.alpha), len(columns)))
 
@@ -554,7 +555,7 @@ class Arow(LinearHead):
         rows, old_places = self._place(batch.cells, order, weights)
         constant = float(self.options.bias)
         head = Head(self.weights.reshape(-1), self.variance.reshape(-1), self.bias, self.bias_variance, constant)
-        run(tally, rows, targets, len(column), old_places, old_classes, head.variance, self.totals, self.mass)
+        run(tally, rows, targets, old_places, old_classes, head.variance, self.totals, self.mass)
         self._begin(head, old_places, old_classes, rows, targets)
         run(heads.arow, rows, targets, float(self.options.r), head, _sums_for(len(column)))
         self.intercepts, self.classes = self.bias * constant, classes

@@ -68,7 +68,7 @@ from bunrui.classcounts import (
     is_missing,
     settle,
 )
-from bunrui.engines.matrix import Features, count_features, look_up, sorted_ids
+from bunrui.engines.matrix import Features, count_features, look_up
 from bunrui.errors import OptionError, UnlearnError
 from bunrui.kernel.arithmetic import log
 from bunrui.models.frames import Given, as_dates, as_days, as_numbers, as_texts, intervals, value_kind
@@ -369,7 +369,7 @@ def _count_part(part: str, values: Any, labels: tuple[Labels, Integers], weights
     """Count the rows of one part."""
     if part == "words":
         counted = count_features(values, rules.analyzer)
-        order = sorted_ids(counted.vocabulary)
+        order = counted.sorted_ids()
         columns = np.empty(counted.n_features, np.int32)
         columns[order] = np.arange(len(order))
         words = Features.of_vocabulary(counted.vocabulary, order).names

@@ -35,7 +35,7 @@ from bunrui.kernel.analyze import Documents, Recipe, Scratch, Walk
 from bunrui.kernel.best import Bounds, Room
 from bunrui.kernel.library import run
 from bunrui.kernel.ngrams import MAX_ORDER
-from bunrui.kernel.reading import new_found, new_index
+from bunrui.kernel.reading import new_index, new_seen
 from bunrui.kernel.score import TOO_LONG, Linear, LongLists, ReadyModel, Sums, Weights
 from bunrui.kernel.slices import Mutex
 from bunrui.kernel.workspace import new_vocabulary, scratch_for
@@ -67,8 +67,6 @@ _USUAL_COUNT = 128
 # Cells of a dense table that is kept (128 MB), and of one that somebody asks for (8 GB).
 DENSE_CELLS, MOST_CELLS = 1 << 24, 1 << 30
 MOST_SCORES = 1 << 21  # at a time, where labels alone are asked for
-
-_NONE_SEEN = np.empty(0, np.uint32)
 
 _local = threading.local()
 
@@ -164,8 +162,9 @@ class Reader:
 
     def _ready(self, scratch: Scratch, n_docs: int) -> ReadyModel:
         most = MAX_ORDER * len(scratch.units.orders) if self.scorer.presence else 0
-        sums, weights = Sums(np.empty(len(self.view.counts.labels)), np.empty(3), _NONE_SEEN), self.weights()
-        return ReadyModel(self.view.counts.vocabulary, weights, sums, new_found(weights.known, most, n_docs))
+        weights, counts = self.weights(), self.view.counts
+        sums = Sums(np.empty(len(counts.labels)), np.empty(3), new_seen(weights.known, most, n_docs))
+        return ReadyModel(counts.vocabulary, weights, sums)
 
     def best_slice(
         self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int, classes: Integers, scores: Floats
@@ -203,13 +202,13 @@ class Reader:
 
     def score_one(self, docs: Documents, recipe: Recipe, d: int, longest: int) -> Floats | None:
         """Scores of one short document by class id, from the weights of its words; None where it is not so simple."""
-        scorer, scratch = self.scorer, scratch_for(longest)
-        view = self._view_for(docs, recipe, d, scratch)
+        scorer, walk = self.scorer, Walk(docs, recipe, scratch_for(longest))
+        view = self._view_for(walk, d)
         counts = view.counts
         n_classes = len(counts.labels)
         out = np.empty(n_classes)
         for largest in (_USUAL_COUNT, None):
-            n_items, features = _identify(view, docs, recipe, d, scratch)
+            n_items, features = _identify(view, walk, d)
             if n_items == TOO_LONG:
                 return None
             sums = Sums(np.empty(n_classes), np.empty(3), np.zeros(len(features) if scorer.presence else 0, np.uint32))
@@ -217,13 +216,13 @@ class Reader:
             if table is None:
                 break
             lists = LongLists(counts.postings, features, int(scorer.by_docs))
-            if run(scoring.score_by_count, docs, d, scratch.items, n_items, lists, table, self.linear, sums, out):
+            if run(scoring.score_by_count, walk, d, n_items, lists, table, self.linear, sums, out):
                 return out
         table = self._weighed(view.gather(features, scorer.by_docs))
-        run(scoring.score_items, docs, d, scratch.items, n_items, table, self.linear, sums, out)
+        run(scoring.score_items, walk, d, n_items, table, self.linear, sums, out)
         return out
 
-    def _view_for(self, docs: Documents, recipe: Recipe, d: int, scratch: Scratch) -> View:
+    def _view_for(self, walk: Walk, d: int) -> View:
         """The view in which to look up a document.
 
         The first one asks a file for no more features than it has: most commands have only one.  A document without
@@ -231,12 +230,13 @@ class Reader:
         """
         if not self.view.counts.is_folded or self.scorer.by_word or len(self.view.keep):
             return self.view
-        n_items, _ = _identify(whole(Counts()), docs, recipe, d, scratch)
+        n_items, _ = _identify(whole(Counts()), walk, d)
         if n_items == TOO_LONG or (n_items and self._has_answered):
             return self.view
         self._has_answered |= n_items > 0
-        own = new_vocabulary(n_items, len(scratch.units.text))
-        run(vocabulary.probe, own, scratch.items, np.uint64(n_items), scratch.units.text, 1)
+        items, text = walk.scratch.items, walk.scratch.units.text
+        own = new_vocabulary(n_items, len(text))
+        run(vocabulary.probe, own, items, np.uint64(n_items), text, 1)
         return self.view._replace(counts=self.view.counts.few(own))
 
     def _weighed_by_count(
@@ -258,16 +258,13 @@ class Reader:
         return self._weighed(FeatureCounts(features, most, none, none, none, totals).up_to(most))
 
 
-def _identify(
-    view: View, docs: Documents, recipe: Recipe, d: int, scratch: Scratch
-) -> tuple[int, npt.NDArray[np.uint32]]:
+def _identify(view: View, walk: Walk, d: int) -> tuple[int, npt.NDArray[np.uint32]]:
     """Look a short document up: the number of its items, or TOO_LONG, and the features of the view that it has."""
     counts = view.counts
     marks, stamp = _marks(counts.n_ids)
-    found = np.empty(len(scratch.items.ids), np.uint32)
-    rest = (counts.vocabulary, counts.postings.doc_total, view.keep, marks, stamp, found)
-    n_items, n_features = run(scoring.identify, Walk(docs, recipe, scratch), d, *rest)
-    return n_items, found[:n_features]
+    rest = (counts.vocabulary, counts.postings.doc_total, view.keep, marks, stamp)
+    n_items, n_features = run(scoring.identify, walk, d, *rest)
+    return n_items, walk.scratch.rows[:n_features].copy()
 
 
 def group_classes(linear: Linear, live: Integers) -> tuple[Floats, Floats]:
