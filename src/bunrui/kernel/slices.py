@@ -29,8 +29,10 @@ def each_slice(work: Callable[[int, int], T], bounds: Sequence[int]) -> list[T]:
 
     What is run on the pool itself runs its slices one after the other: it must not wait for threads that wait for it.
     """
+    if len(bounds) == 2:
+        return [work(bounds[0], bounds[1])]
     pairs = list(pairwise(bounds))
-    if len(pairs) == 1 or getattr(_here, "is_of_pool", False):
+    if getattr(_here, "is_of_pool", False):
         return [work(*pair) for pair in pairs]
     from concurrent.futures import CancelledError
 

@@ -89,7 +89,8 @@ class CountingModel:
         given = self.options["prior"]
         if self.by_label:
             return log_label_prior(counts, given)
-        if counts.doc_count.ndim == 2 and not self.kind.has_prior:
+        # One that is given is read all the same, for its mistakes.
+        if not self.kind.has_prior and (counts.doc_count.ndim == 2 or not isinstance(given, Mapping)):
             return np.zeros(counts.doc_count.shape)
         if counts.doc_count.ndim == 2 and given != "empirical":
             rows = (Docs(counts.labels, row, counts.n_docs) for row in counts.doc_count)

@@ -56,6 +56,7 @@ _USUAL_COUNT = 128
 _NONE_SEEN = np.empty(0, np.uint32)
 
 _local = threading.local()
+_making = Mutex()
 
 
 class Reader:
@@ -87,12 +88,20 @@ class Reader:
         self._weights: Weights | None = None
         self._bounds: Bounds | None = None
         self._has_answered = False
-        self._lock = Mutex()
+        self._known_lock: Mutex | None = None
 
     @property
     def has_many(self) -> bool:
         """Whether there are so many classes that it is worth while to find out which of them to score."""
         return len(self.view.counts.labels) >= _MANY_CLASSES
+
+    @property
+    def _lock(self) -> Mutex:
+        # Most readers of one document never need it, and to make one takes as long as ten logarithms.
+        with _making:
+            if self._known_lock is None:
+                self._known_lock = Mutex()
+            return self._known_lock
 
     def wants_table(self, n_docs: int, n_bytes: int) -> bool:
         """Whether so many documents are better scored from a table of all weights."""

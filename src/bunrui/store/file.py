@@ -14,10 +14,10 @@ import numpy as np
 
 from bunrui.classifier import Chosen
 from bunrui.counts import Counts
+from bunrui.engines.count import release
 from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import BunruiError, DamagedError, DataError, Step, StoreError
 from bunrui.kernel.slices import Mutex
-from bunrui.kernel.workspace import release
 from bunrui.memory import Batch, Memory, Parameters
 from bunrui.models import kind_of
 from bunrui.sample import Drawn
@@ -164,7 +164,7 @@ class File:
             self.memory.counts = delta
             return
         apply(counts, sign, delta, self.store.unpacker())
-        release(delta.vocabulary)
+        release(delta)
 
     def _recover(self, error: BaseException) -> None:
         """Read everything anew after the memory could not follow."""
