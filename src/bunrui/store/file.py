@@ -261,14 +261,15 @@ class File:
         self.check_not_read_only("configure" if kind == "set" else kind)
         with self.use():
             with self._session():
-                before, choice = self.store.settings(), choice_of(self.store)
+                before = self.store.settings()
+                choice = choice_of(before)
                 settings = json.loads(json.dumps(settings, default=float))  # as the file will have them
                 changed = {name: value for name, value in settings.items() if value != before.get(name)}
                 if not changed:
                     return
                 transaction = self.store.transaction(kind, **changed, before=before)
                 self.store.save_settings(before | settings)
-                is_other = kind == "set" and can_choose(self.store, self.memory.counts.n_docs)
+                is_other = kind == "set" and can_choose(self.store, self.memory.counts.n_docs, before | settings)
                 if is_other:
                     choose_now(self, transaction, self.memory.counts, choice.metric if choice else "accuracy")
                 elif kind == "set" and len(self.memory.pool):

@@ -158,18 +158,18 @@ def calibration_of(store: Store) -> Calibration | None:
         raise store.unpacker().damaged(f"its calibration makes no sense ({error})") from error
 
 
-def choice_of(store: Store) -> Choice | None:
-    """The choice in a file for `auto`; None where there is none, or one that this version does not know."""
+def choice_of(settings: Mapping[str, Any]) -> Choice | None:
+    """The choice of a file for `auto`; None where there is none, or one that this version does not know."""
     try:
-        return Choice.from_dict(store.settings().get("choice"))
+        return Choice.from_dict(settings.get("choice"))
     except DataError:
         return None
 
 
-def pool_weight_of(store: Store) -> PoolWeight | None:
+def pool_weight_of(settings: Mapping[str, Any]) -> PoolWeight | None:
     """How much the texts without a label count in a file, if that was weighed; one of another version is none."""
     try:
-        return PoolWeight.from_dict(store.settings().get("pool_weight"))
+        return PoolWeight.from_dict(settings.get("pool_weight"))
     except DataError:
         return None
 
@@ -254,7 +254,8 @@ def save_counts(path: str, classifier: AnyClassifier, **note: Any) -> None:
 
 def chosen_of(store: Store) -> Chosen:
     """The choices in a file; one without documents has chosen nothing."""
-    return Chosen(choice_of(store), calibration_of(store), pool_weight_of(store))
+    settings = store.settings()
+    return Chosen(choice_of(settings), calibration_of(store), pool_weight_of(settings))
 
 
 def choose_if_due(file: File, transaction: Transaction) -> Chosen | None:
@@ -264,7 +265,8 @@ def choose_if_due(file: File, transaction: Transaction) -> Chosen | None:
     """
     store, before = file.store, file.memory.counts
     n_docs = before.n_docs + sum(sign * delta.n_docs for sign, delta in transaction.changes)
-    choice, weight = choice_of(store), pool_weight_of(store)
+    settings = store.settings()
+    choice, weight = choice_of(settings), pool_weight_of(settings)
     if transaction.changes and not n_docs and (choice is not None or weight is not None):
         return _write(store, transaction, Chosen(calibration=asked_for(calibration_of(store))))
     has_other_pool, is_merge = "unlabelled" in transaction.note, transaction.kind == "merge"
@@ -272,9 +274,11 @@ def choose_if_due(file: File, transaction: Transaction) -> Chosen | None:
         return None
     labels = {*before.live_labels, *(label for _, delta in transaction.changes for label in delta.live_labels)}
     n_pool = len(read_digests(store)) if has_other_pool else len(file.memory.pool)
-    model = resolve(options_of(store), choice)["model"]
-    weighs = has_other_pool or (n_pool and is_weighing_due(weight, model, n_docs, len(labels), n_pool))
-    if can_choose(store, n_docs) and (weighs or is_merge or is_due(choice, n_docs, len(labels))):
+    weighs = has_other_pool
+    if n_pool and not weighs:
+        model = resolve(options_of(store), choice)["model"]
+        weighs = is_weighing_due(weight, model, n_docs, len(labels), n_pool)
+    if can_choose(store, n_docs, settings) and (weighs or is_merge or is_due(choice, n_docs, len(labels))):
         metric = choice.metric if choice else "accuracy"
         return choose_now(file, transaction, _apply_changes(before, transaction, store), metric)
     if weighs and store.keep == "text":
@@ -282,9 +286,9 @@ def choose_if_due(file: File, transaction: Transaction) -> Chosen | None:
     return None
 
 
-def can_choose(store: Store, n_docs: int) -> bool:
-    """Whether a file with so many documents can choose its model, and is to."""
-    return n_docs > 0 and store.keep == "text" and store.pruned == 1 and store.settings().get("model") == AUTO
+def can_choose(store: Store, n_docs: int, settings: Mapping[str, Any]) -> bool:
+    """Whether a file with so many documents, and these settings, can choose its model, and is to."""
+    return n_docs > 0 and store.keep == "text" and store.pruned == 1 and settings.get("model") == AUTO
 
 
 def choose_now(file: File, transaction: Transaction, counts: Counts, metric: str | None) -> Chosen:
