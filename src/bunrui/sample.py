@@ -280,8 +280,8 @@ class LowestDigests:
 
     def _lowest(self, n_classes: int) -> tuple[Lowest, dict[Label, int]]:
         """The documents that are taken, and for each label the lowest key that is not."""
-        codes: dict[Label, int] = {}
-        classes = np.array([codes.setdefault(label, len(codes)) for label in self._labels], np.int64)
+        codes = {label: code for code, label in enumerate(dict.fromkeys(self._labels))}
+        classes = np.array(list(map(codes.__getitem__, self._labels)), np.int64)
         return _take(self._keys, list(codes), classes, self._sizes, n_classes, self._copies)
 
     def _leave_out(self, bounds: Mapping[Label, int]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -22,7 +22,7 @@ from bunrui.models.linear import Reader, log_sum_exp
 from bunrui.models.model import Best, Options, WordQuestion, best_of
 from bunrui.models.rest import log_label_prior
 from bunrui.models.scorer import Docs, Scorer, Smoothing, log_prior
-from bunrui.models.view import CountView, select, whole
+from bunrui.models.view import CountView, View, select, whole
 from bunrui.sparse import Floats
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class CountingModel:
     @cached_property
     def _scorer_of_nothing(self) -> Scorer:
         """The scorer of no counts, which tells how the model counts and weighs."""
-        return self._scorer(whole(Counts()), np.empty(0))
+        return self._scorer(_nothing(), np.empty(0))
 
     def explain(self, text: Any, label: Label | None, against: Label | None) -> Explanation:
         """Explain a label against another: the share of every feature of a text in the difference of their scores."""
@@ -195,6 +195,11 @@ class CountingModel:
         """Call `make` with the reader, while nothing is learned."""
         with self.memory.lock.read():
             return make(self.reader())
+
+
+@cache
+def _nothing() -> View:
+    return whole(Counts())
 
 
 def several_labels_error(model: str) -> OptionError:
