@@ -36,6 +36,7 @@ MOST_BYTES = 5 << 19
 FEW = 8
 LONGEST = MOST_BYTES // 16
 _MOST_WAITING = 256
+_NO_BOUND = (1 << 64) - 1
 
 
 class Lowest(NamedTuple):
@@ -162,9 +163,10 @@ class LowestDigests:
         """Documents were learned; now there are so many classes."""
         rows, keys, codes, sizes, copies = _documents_of(texts, sets)
         if self._bounds:
-            most = np.iinfo(np.uint64).max
-            bounds = np.array([self._bounds.get(label, most) for label in sets.labels], np.uint64)
+            bounds = np.array([self._bounds.get(label, _NO_BOUND) for label in sets.labels], np.uint64)
             low = np.flatnonzero(keys < bounds[codes])
+            if not len(low):
+                return
             rows, keys, codes, sizes, copies = rows[low], keys[low], codes[low], sizes[low], copies[low]
         if len(rows) > MOST_DOCS:
             found, left_out = _take(keys, sets.labels, codes, sizes, n_classes, copies)
@@ -316,10 +318,13 @@ def _documents_of(texts: Any, sets: LabelSets) -> tuple[Integers, Keys, Integers
     else:  # an array that `Memory.lasting` has checked
         docs = inputs.buffers(texts)
         data, offsets = memoryview(docs.data), docs.offsets
-    sizes, n_labels = np.diff(offsets), np.diff(sets.members)[sets.groups]
-    codes = sets.indices[sets.members[:-1][sets.groups]]
+    sizes, codes = offsets[1:] - offsets[:-1], sets.groups
     keys = key_words(digests_of(data, offsets, is_given))
-    copies = np.ones(len(sizes), np.int64) if sets.copies is None else sets.copies
     # A long text is not worth keeping until it is left out.
-    rows = np.flatnonzero((n_labels == 1) & (sizes <= LONGEST) & (copies > 0))
+    may_stay = sizes <= LONGEST
+    if not sets.is_single:
+        codes = sets.indices[sets.members[:-1][sets.groups]]
+        may_stay &= np.diff(sets.members)[sets.groups] == 1
+    copies = np.ones(len(sizes), np.int64) if sets.copies is None else sets.copies
+    rows = np.flatnonzero(may_stay & (copies > 0))
     return rows, keys[rows], codes[rows], sizes[rows], copies[rows]

@@ -73,7 +73,7 @@ class Reader:
     """
 
     def __init__(self, view: View, scorer: Scorer, *, smooth_unseen: bool) -> None:
-        self.view = view._replace(is_filled=scorer.everywhere)
+        self.view = view if view.is_filled == scorer.everywhere else view._replace(is_filled=scorer.everywhere)
         self.scorer = scorer
         counts = view.counts
         self.version = counts.version
@@ -238,6 +238,8 @@ class Reader:
 
         None where weights of the cells are fewer.
         """
+        if len(features) * len(view.doc_count) <= _LONG_LISTS:
+            return None
         n_cells = int(view.sizes(features).sum())
         if n_cells <= _LONG_LISTS:
             return None

@@ -226,10 +226,12 @@ def log_prior(counts: Counts | Docs, prior: Any) -> Floats:
         logs[alive] = log((counts.doc_count / counts.doc_count.sum(axis=1, keepdims=True))[alive])
         return logs
     # Names are for priors that are given; of 100,000 classes the list would take longer than all else here.
-    names = isinstance(prior, Mapping)
+    names = not isinstance(prior, str) and isinstance(prior, Mapping)
     labels = [counts.labels[c] for c in np.flatnonzero(alive).tolist()] if names else ()
     for label in prior if names else ():
         check_types([label], labels)
+    if alive.all():
+        return log(prior_shares(counts.doc_count, labels, prior))
     out = np.zeros(len(alive))
     out[alive] = log(prior_shares(counts.doc_count[alive], labels, prior))
     return out
@@ -241,10 +243,10 @@ def prior_shares(docs: npt.NDArray[Any], labels: Sequence[Any], prior: Any) -> F
     >>> prior_shares(np.array([3, 1]), (), ("smoothed", 0.5)).tolist()  # 3.5 / 5 and 1.5 / 5
     [0.7, 0.3]
     """
+    if isinstance(prior, str) and prior == "empirical":
+        return np.asarray(docs / docs.sum(), np.float64)
     if isinstance(prior, Mapping):
         return np.array([_given(label, prior) for label in labels])
-    if prior == "empirical":
-        return np.asarray(docs / docs.sum(), np.float64)
     if prior == "uniform":
         return np.full(len(docs), 1.0 / max(len(docs), 1))
     name, lam = prior if isinstance(prior, tuple) and len(prior) == 2 else (prior, 1.0)
