@@ -1,6 +1,10 @@
 """How long one document takes: learn and predict, 80 words, warm, after 0 and after all learned documents.
 
     python benchmarks/latency.py [--json]
+    python benchmarks/latency.py --old CHECKOUT [--corpus banking77]
+
+With --old, this version and that of a checkout take turns with the same documents, in processor time: `default` is what
+`TextClassifier()` gives here, beside binary-complement there.
 
 river and scikit-learn (`partial_fit` on hashed words) do the same, where they are installed.  A prediction
 comes right after the learning of a document, so that no table of weights can be kept.
@@ -11,8 +15,11 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import os
 import random
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -20,18 +27,29 @@ from typing import Any
 
 import corpora
 
+import bunrui
 from bunrui import TextClassifier
 
 WORDS = 80
 ROUNDS = 400
 SLOW = 40
+TURNS, IN_TURN = 25, 40
+
+COMPARED = {
+    "binary-complement": ({"model": "binary-complement"}, {"model": "binary-complement"}),
+    "multinomial, words": (
+        {"model": "multinomial", "analyzer": "words"},
+        {"model": "multinomial", "analyzer": "words"},
+    ),
+    "default": ({}, {"model": "binary-complement"}),
+}
 
 
-def documents(corpus: corpora.Corpus) -> tuple[list[str], list[str], list[str], list[str]]:
-    """Texts and labels to learn first, and documents of 80 words."""
+def documents(corpus: corpora.Corpus, least: int = WORDS) -> tuple[list[str], list[str], list[str], list[str]]:
+    """Texts and labels to learn first, and documents of 80 words, or of as many as they have if these are enough."""
     texts, labels = corpus.test["text"].to_pylist(), corpus.test["label"].to_pylist()
     pairs = [(text.split(), label) for text, label in zip(texts, labels, strict=True)]
-    short = [(" ".join(words[:WORDS]), label) for words, label in pairs if len(words) >= WORDS]
+    short = [(" ".join(words[:WORDS]), label) for words, label in pairs if len(words) >= least]
     random.Random(0).shuffle(short)  # 20 Newsgroups is stored class by class
     train = corpus.train["text"].to_pylist(), corpus.train["label"].to_pylist()
     return (*train, [text for text, _ in short[:ROUNDS]], [label for _, label in short[:ROUNDS]])
@@ -107,10 +125,71 @@ def _row(peer: str, took: tuple[float, float], learned: int = 0) -> dict[str, An
     return {"peer": peer, "learned before": learned, "learn ms": took[0], "predict ms": took[1]}
 
 
+def serve(name: str, options: dict[str, str]) -> None:
+    """For each line of the input, learn and predict some documents one by one; print the medians in µs."""
+    train_texts, train_labels, texts, labels = documents(corpora.load(name), least=1)
+    clf = TextClassifier(**options).learn(train_texts, train_labels)
+    at = 0
+    for _ in sys.stdin:
+        times: tuple[list[float], list[float]] = ([], [])
+        for _ in range(IN_TURN):
+            text, label = texts[at % len(texts)], labels[at % len(texts)]
+            started = time.process_time()
+            clf.learn([text], [label])
+            between = time.process_time()
+            clf.predict([text])
+            times[0].append(between - started)
+            times[1].append(time.process_time() - between)
+            at += 1
+        sys.stdout.write(" ".join(f"{statistics.median(each) * 1e6}" for each in times) + "\n")
+        sys.stdout.flush()
+
+
+def compare(name: str, old: str) -> None:
+    """Let this version and an older one take turns."""
+    here = os.path.dirname(os.path.dirname(bunrui.__file__))
+    for what, both in COMPARED.items():
+        workers = [
+            subprocess.Popen(
+                [sys.executable, __file__, "--corpus", name, "--serve", json.dumps(options)],
+                env=os.environ | {"PYTHONPATH": source},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for source, options in zip((here, os.path.join(old, "src")), both, strict=True)
+        ]
+        rows = []
+        for _ in range(TURNS + 2):
+            row: list[float] = []
+            for worker in workers:
+                assert worker.stdin is not None and worker.stdout is not None
+                worker.stdin.write("\n")
+                worker.stdin.flush()
+                row += map(float, worker.stdout.readline().split())
+            rows.append(row)
+        for worker in workers:
+            worker.communicate()
+        learn, predict, old_learn, old_predict = zip(*rows[2:], strict=True)
+        for task, mine, theirs in (("learn", learn, old_learn), ("predict", predict, old_predict)):
+            ratio = statistics.median(a / b for a, b in zip(mine, theirs, strict=True))
+            took = f"{statistics.median(mine):6.0f} µs, before {statistics.median(theirs):6.0f}"
+            print(f"{name} {what:20} {task:8} {took}: {ratio:.2f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--old", help="the folder of a checkout of another version, with compiled kernels")
+    parser.add_argument("--corpus", default="20news")
+    parser.add_argument("--serve", type=json.loads, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.serve is not None:
+        serve(options.corpus, options.serve)
+        return
+    if options.old:
+        compare(options.corpus, options.old)
+        return
     rows = measure()
     if options.json:
         print(json.dumps(rows))

@@ -747,9 +747,9 @@ class TextClassifier(AnyClassifier):
                     self.choice, self.calibration, replace(self.pool_weight, weight=0.0, reason=memory.why_no_sample)
                 )
             return
-        sizes = counts.n_docs, len(counts.live_labels)
-        n_pool, model = len(memory.pool) * self._reads_pool, self.effective_options["model"]
-        is_due_to_weigh = n_pool and is_weighing_due(self.pool_weight, model, *sizes, n_pool)
+        sizes = counts.n_docs, len(counts.live.labels)
+        n_pool = len(memory.pool) * self._reads_pool
+        is_due_to_weigh = n_pool and is_weighing_due(self.pool_weight, self.effective_options["model"], *sizes, n_pool)
         is_other = self._reads_pool and (has_other_pool or is_due_to_weigh)
         if self.model == AUTO and (is_other or is_due(self.choice, *sizes)):
             self._choose("accuracy" if last is None else last.metric)

@@ -147,7 +147,7 @@ class Counts:
         totals = totals or Totals.of_docs(np.zeros(len(self.labels), np.int64), 0)
         self.doc_count, self.term_sum, self.doc_freq_sum, self.n_docs, self.n_terms, self.n_doc_freq = totals
         self.version = 0
-        self._live: tuple[npt.NDArray[np.bool_], Live] | None = None
+        self._live: tuple[bytes, Live] | None = None
         self._vocabulary: Vocabulary = vocabulary or new_vocabulary(1, 16)
         self._postings: Postings = cells or new_postings(len(self._vocabulary.hashes), 16)
         self._folded: Folded | None = None
@@ -262,12 +262,12 @@ class Counts:
         Sorting 100,000 labels takes a hundred times as long as learning a document.
         """
         alive = self.doc_count > 0
-        kept = self._live
-        if kept is None or not np.array_equal(alive, kept[0]):
+        kept, now = self._live, alive.tobytes()
+        if kept is None or now != kept[0]:
             labels = self.labels
             ids = sorted(np.flatnonzero(alive).tolist(), key=labels.__getitem__)
             names = [labels[c] for c in ids]
-            kept = self._live = (alive, Live(names, np.array(ids, np.int64), dtype_of(names)))
+            kept = self._live = (now, Live(names, np.array(ids, np.int64), dtype_of(names)))
         return kept[1]
 
     def features(self) -> list[str]:

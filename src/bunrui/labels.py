@@ -170,7 +170,7 @@ def given_labels(labels: Any, kind: type | None) -> Any:
 
 def check_types(labels: Iterable[Any], known: Iterable[Any]) -> None:
     """Refuse labels of another type than the known ones: True would be taken for 1."""
-    one, other = (next(iter(some), None) for some in (labels, known))
+    one, other = next(iter(labels), None), next(iter(known), None)
     if one is None or other is None or plain_type(one) is plain_type(other):
         return
     mine, theirs = plain_type(one).__name__, plain_type(other).__name__

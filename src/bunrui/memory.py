@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
 from bunrui.counts import Counts, Label
+from bunrui.engines.count import release
 from bunrui.engines.labelgroups import LabelSets
 from bunrui.engines.threads import ReadWriteLock
 from bunrui.errors import DataError, MismatchError, NotLearnedError, OptionError, Step, StoreError, UnlearnError
 from bunrui.kernel.digest import digests
-from bunrui.kernel.workspace import release
 
 if TYPE_CHECKING:
     from bunrui.sample import Drawn, LowestDigests
@@ -309,7 +309,7 @@ class Memory:
             if self.sample is not None:
                 self.sample.add(texts, sets, len(self.counts.live.labels))
         if not is_first:
-            release(delta.vocabulary)
+            release(delta)
 
     def unlearn(self, delta: Counts, texts: Any, sets: LabelSets) -> None:
         """Take the counts of some documents back."""
@@ -325,7 +325,7 @@ class Memory:
             elif self.sample is not None:
                 # Counts take back any text whose words are there; nobody knows which documents of the sample are left.
                 self.sample, self.why_no_sample = None, "a text was unlearned that was never learned"
-        release(delta.vocabulary)
+        release(delta)
 
     def merge(self, other: Memory, model: str) -> None:
         """Add another memory; `model` is for messages."""

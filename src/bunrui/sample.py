@@ -35,6 +35,8 @@ MOST_DOCS = 2000
 MOST_BYTES = 5 << 19
 FEW = 8
 LONGEST = MOST_BYTES // 16
+_MOST_WAITING = 256
+_NO_BOUND = (1 << 64) - 1
 
 
 class Lowest(NamedTuple):
@@ -152,17 +154,19 @@ class LowestDigests:
         # A column each; a text that was learned in several batches is there several times.
         self._texts: list[Any] = []
         self._labels: list[Label] = []
-        self._keys = np.empty(0, np.uint64)
-        self._sizes, self._copies = np.empty((2, 0), np.int64)
+        self._columns = np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64)
+        self._waiting: list[tuple[Keys, Integers, Integers]] = []  # to be joined with the columns
+        self._n_bytes = 0
         self._bounds: dict[Label, int] = {}  # by label, the lowest key that was left out
 
     def add(self, texts: Any, sets: LabelSets, n_classes: int) -> None:
         """Documents were learned; now there are so many classes."""
         rows, keys, codes, sizes, copies = _documents_of(texts, sets)
         if self._bounds:
-            most = np.iinfo(np.uint64).max
-            bounds = np.array([self._bounds.get(label, most) for label in sets.labels], np.uint64)
+            bounds = np.array([self._bounds.get(label, _NO_BOUND) for label in sets.labels], np.uint64)
             low = np.flatnonzero(keys < bounds[codes])
+            if not len(low):
+                return
             rows, keys, codes, sizes, copies = rows[low], keys[low], codes[low], sizes[low], copies[low]
         if len(rows) > MOST_DOCS:
             found, left_out = _take(keys, sets.labels, codes, sizes, n_classes, copies)
@@ -173,6 +177,26 @@ class LowestDigests:
         chosen = [texts[row] for row in rows.tolist()] if isinstance(texts, list) else texts.take(rows).to_pylist()
         self._append(chosen, [sets.labels[c] for c in codes.tolist()], keys, sizes, copies)
         self._tighten_if_large(n_classes)
+
+    @property
+    def _keys(self) -> Keys:
+        return self._joined()[0]
+
+    @property
+    def _sizes(self) -> Integers:
+        return self._joined()[1]
+
+    @property
+    def _copies(self) -> Integers:
+        return self._joined()[2]
+
+    def _joined(self) -> tuple[Keys, Integers, Integers]:
+        """The columns: to join them for each document that is learned alone would take longer than to learn it."""
+        if self._waiting:
+            keys, sizes, copies = zip(self._columns, *self._waiting, strict=True)
+            self._columns = np.concatenate(keys), np.concatenate(sizes), np.concatenate(copies)
+            self._waiting = []
+        return self._columns
 
     def find(self, texts: Any, sets: LabelSets) -> dict[tuple[int, Label], int] | None:
         """The places of those documents that the sample has, and how often; None if it lacks one that it would have."""
@@ -197,8 +221,7 @@ class LowestDigests:
         gone = np.flatnonzero(self._copies == 0)
         for row in gone[::-1].tolist():  # few: to list all others took a millisecond
             del self._texts[row], self._labels[row]
-        self._keys, self._sizes = np.delete(self._keys, gone), np.delete(self._sizes, gone)
-        self._copies = np.delete(self._copies, gone)
+        self._set_columns(np.delete(self._keys, gone), np.delete(self._sizes, gone), np.delete(self._copies, gone))
 
     def merge(self, other: LowestDigests, n_classes: int) -> None:
         """Another memory has learned what its sample says; now there are so many classes."""
@@ -221,14 +244,21 @@ class LowestDigests:
         return Drawn(texts, labels, found.copies[found.is_taken], found.is_common[found.is_taken])
 
     def _append(self, texts: list[Any], labels: list[Label], keys: Keys, sizes: Integers, copies: Integers) -> None:
+        if not texts:
+            return
         self._texts += texts
         self._labels += labels
-        self._keys = np.append(self._keys, keys)
-        self._sizes, self._copies = np.append(self._sizes, sizes), np.append(self._copies, copies)
+        self._waiting.append((keys, sizes, copies))
+        self._n_bytes += int(sizes.sum())
+        if len(self._waiting) > _MOST_WAITING:
+            self._joined()
+
+    def _set_columns(self, keys: Keys, sizes: Integers, copies: Integers) -> None:
+        self._columns, self._n_bytes = (keys, sizes, copies), int(sizes.sum())
 
     def _tighten_if_large(self, n_classes: int) -> None:
         """Let go of what is above the sample, once there is much of it."""
-        if len(self._texts) > 4 * MOST_DOCS or self._sizes.sum() > 4 * MOST_BYTES:
+        if len(self._texts) > 4 * MOST_DOCS or self._n_bytes > 4 * MOST_BYTES:
             found, left_out = self._lowest(n_classes)
             self._copies[found.rows] = found.copies
             self._keep(found.rows)
@@ -238,7 +268,7 @@ class LowestDigests:
         """Let go of all other rows."""
         self._texts = [self._texts[row] for row in rows.tolist()]
         self._labels = [self._labels[row] for row in rows.tolist()]
-        self._keys, self._sizes, self._copies = self._keys[rows], self._sizes[rows], self._copies[rows]
+        self._set_columns(self._keys[rows], self._sizes[rows], self._copies[rows])
 
     def _rows_of(self, places: Mapping[tuple[int, Label], int]) -> dict[tuple[int, Label], list[int]]:
         """Where some documents stand, as far as they are there."""
@@ -252,8 +282,8 @@ class LowestDigests:
 
     def _lowest(self, n_classes: int) -> tuple[Lowest, dict[Label, int]]:
         """The documents that are taken, and for each label the lowest key that is not."""
-        codes: dict[Label, int] = {}
-        classes = np.array([codes.setdefault(label, len(codes)) for label in self._labels], np.int64)
+        codes = {label: code for code, label in enumerate(dict.fromkeys(self._labels))}
+        classes = np.array(list(map(codes.__getitem__, self._labels)), np.int64)
         return _take(self._keys, list(codes), classes, self._sizes, n_classes, self._copies)
 
     def _leave_out(self, bounds: Mapping[Label, int]) -> None:
@@ -288,10 +318,13 @@ def _documents_of(texts: Any, sets: LabelSets) -> tuple[Integers, Keys, Integers
     else:  # an array that `Memory.lasting` has checked
         docs = inputs.buffers(texts)
         data, offsets = memoryview(docs.data), docs.offsets
-    sizes, n_labels = np.diff(offsets), np.diff(sets.members)[sets.groups]
-    codes = sets.indices[sets.members[:-1][sets.groups]]
+    sizes, codes = offsets[1:] - offsets[:-1], sets.groups
     keys = key_words(digests_of(data, offsets, is_given))
-    copies = np.ones(len(sizes), np.int64) if sets.copies is None else sets.copies
     # A long text is not worth keeping until it is left out.
-    rows = np.flatnonzero((n_labels == 1) & (sizes <= LONGEST) & (copies > 0))
+    may_stay = sizes <= LONGEST
+    if not sets.is_single:
+        codes = sets.indices[sets.members[:-1][sets.groups]]
+        may_stay &= np.diff(sets.members)[sets.groups] == 1
+    copies = np.ones(len(sizes), np.int64) if sets.copies is None else sets.copies
+    rows = np.flatnonzero(may_stay & (copies > 0))
     return rows, keys[rows], codes[rows], sizes[rows], copies[rows]

@@ -153,3 +153,43 @@ def test_plain_and_compiled(mode: str, tiny: pytest.MonkeyPatch) -> None:
     texts, labels = corpus(13, 40)
     with kernels(mode):
         assert counted(texts, labels) == expected(texts, labels)
+
+
+# Few bytes
+
+
+@pytest.mark.parametrize("analyzer", ["words", "universal"])
+def test_few_documents_have_the_counts_that_many_bytes_would_have(
+    analyzer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Alone and together, short and long, with more features than most texts of their length have."""
+    rng = np.random.default_rng(5)
+    texts, _ = corpus(5, 40)
+    texts += ["", "a", "\0" * 17, "ü" * 40, "".join(chr(k) for k in rng.integers(0x4E00, 0x6000, 5000))]
+    texts += [" ".join(map(chr, range(0x4E00, 0x4E00 + n))) for n in (50, 400, 3000)]
+    batches = [[text] for text in texts] + [texts[:5], texts[3:30], texts]
+    found = [TextClassifier("binary", analyzer=analyzer).learn(some, ["x"] * len(some)).counts for some in batches]
+    monkeypatch.setattr(counting, "_FEW_BYTES", -1)
+    many = [TextClassifier("binary", analyzer=analyzer).learn(some, ["x"] * len(some)).counts for some in batches]
+    assert found == many
+
+
+@pytest.mark.parametrize("narrow", [workspace.NARROW_HASH, 0, 0xFF << 56])
+def test_counts_that_were_given_back_change_nothing_that_stays(narrow: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The arrays of one document serve for the next; those of counts that stay do not."""
+    monkeypatch.setattr(workspace, "NARROW_HASH", narrow)
+    texts, labels = corpus(11, 60)
+    sets = [["c0", "c1"] if label == "c4" else [label] for label in labels]
+    clf = TextClassifier("binary", analyzer="words")
+    apart = [TextClassifier("binary", analyzer="words") for _ in texts]
+    for text, names, other in zip(texts, sets, apart, strict=True):
+        clf.learn([text], [names])
+        other.learn([text], [names])
+    assert clf.counts == TextClassifier("binary", analyzer="words").learn(texts, sets).counts
+    total = TextClassifier("binary", analyzer="words")
+    for other in apart:
+        total.merge(other)
+    assert total.counts == clf.counts
+    for text, names in zip(texts, sets, strict=True):
+        clf.unlearn([text], [names])
+    assert clf.counts.n_features == clf.counts.n_docs == 0

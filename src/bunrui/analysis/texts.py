@@ -57,7 +57,9 @@ def normalise(text: str) -> str:
 
 def is_given(texts: Any) -> bool:
     """Tell whether documents come as tokens or counts, not as text."""
-    return isinstance(texts, (list, tuple)) and any(isinstance(t, (list, tuple, Mapping)) for t in texts[:1])
+    if not isinstance(texts, (list, tuple)) or not texts or isinstance(texts[0], str):
+        return False
+    return isinstance(texts[0], (list, tuple, Mapping))
 
 
 def whole(values: Any) -> Any:
@@ -68,6 +70,8 @@ def whole(values: Any) -> Any:
     >>> whole(range(3)), whole(iter("ab"))
     (range(0, 3), ['a', 'b'])
     """
+    if type(values) is list:
+        return values
     if not hasattr(values, "__len__") and hasattr(values, "__iter__"):
         return list(values)
     if isinstance(values, Sequence) and not isinstance(values, (str, bytes, list, tuple)):
@@ -78,14 +82,15 @@ def whole(values: Any) -> Any:
 
 def strings(texts: Any) -> pa.Array | list[str]:
     """Texts as one Arrow string array, or a list if they are few; valid UTF-8 without nulls."""
+    if isinstance(texts, list) and len(texts) <= FEW:
+        for text in texts:
+            if not isinstance(text, str) or (not text.isascii() and _SURROGATE(text)):
+                _explain(texts)
+        return texts
     if isinstance(texts, str):
         raise DataError("texts should be a list of strings, not one string: put it into a list")
     if isinstance(texts, (Mapping, Set)) or not any(hasattr(texts, name) for name in _ARRAYS):
         raise DataError(f"texts should be a list of strings, not {type(texts).__name__}")
-    if isinstance(texts, list) and len(texts) <= FEW:
-        if not all(isinstance(text, str) and not _SURROGATE(text) for text in texts):
-            _explain(texts)
-        return texts
     array = _to_arrow(whole(texts))
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0) if array.num_chunks == 1 else pa.chunked_array(array).combine_chunks()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from functools import reduce
-from operator import or_
+from operator import add, or_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from bunrui.errors import DataError
 from bunrui.kernel import count as kernel
 from bunrui.kernel import postings, slices, vocabulary, workspace
 from bunrui.kernel.analyze import KIND, ORDER, UNIVERSAL, Documents, Recipe
-from bunrui.kernel.count import Parts, Small, Streams
+from bunrui.kernel.count import Few, Parts, Small, Streams
 from bunrui.kernel.library import run
 from bunrui.kernel.slices import each_slice, stretches
 from bunrui.kernel.universal import FIRST_SCRIPT, WORD_ORDER
@@ -60,13 +61,20 @@ def count(docs: Documents, recipe: Recipe, sets: LabelSets, fingerprint: str) ->
 
 def _count_rows(docs: Documents, recipe: Recipe, sets: LabelSets, fingerprint: str, rows: Integers) -> Counts:
     """Count some of the documents; their labels are `sets`."""
-    by_group = np.argsort(sets.groups, kind="stable")
-    order = rows[by_group]
-    ends = np.cumsum(threads.sizes_of(docs, recipe)[order])
-    longest = threads.longest_document(docs, recipe)
-    work = _Work(docs, order, sets.groups[by_group].astype(np.int32), recipe, longest, _longest_ngram(recipe), ends)
+    order, groups, sizes = rows, sets.groups, threads.sizes_of(docs, recipe)
+    if len(rows) > 1:
+        by_group = np.argsort(groups, kind="stable")
+        order, groups = rows[by_group], groups[by_group]
+    ends = sizes[order].cumsum()
+    longest = threads.longest_document(docs, recipe, sizes)
+    n_bytes = int(ends[-1]) if len(ends) else 0
+    work = _Work(docs, order, groups.astype(np.int32), recipe, longest, _longest_ngram(recipe), ends, n_bytes)
+    if n_bytes <= _FEW_BYTES and n_bytes < 2 * _WORTH_A_THREAD:
+        counts = _count_few(work, sets, fingerprint)
+        if counts is not None:
+            return counts
     try:
-        v, parts = _count(work, workspace.regions_for(workspace.bits_for(work.n_bytes // 8)))
+        v, parts = _count(work, workspace.regions_for(workspace.bits_for(n_bytes // 8)))
     except _UnevenError:
         v, parts = _count(work, 1)
     return _arranged(v, parts, sets, fingerprint)
@@ -80,18 +88,84 @@ class _Work(NamedTuple):
     longest: int  # document
     order_of_ngrams: int
     ends: Integers  # bytes of the documents in this order, added up
-
-    @property
-    def n_bytes(self) -> int:
-        return int(self.ends[-1]) if len(self.ends) else 0
+    n_bytes: int
 
 
 def _longest_ngram(recipe: Recipe) -> int:
     """Units of the longest n-gram."""
     if recipe.params[KIND] == UNIVERSAL:
-        orders = recipe.chars.orders
-        return int(max(orders[WORD_ORDER], orders[FIRST_SCRIPT:].max()))
+        orders = recipe.chars.orders.tolist()
+        return int(max(orders[WORD_ORDER], *orders[FIRST_SCRIPT:]))
     return int(recipe.params[ORDER])
+
+
+# Few bytes
+
+
+def _count_few(work: _Work, sets: LabelSets, fingerprint: str) -> Counts | None:
+    """Counts of documents of few bytes, in one call of a kernel; None where they have more features than most."""
+    # A table that is too small is of no use at all: short texts of Chinese have two n-grams for every three bytes.
+    n_features = max(_n_features_in(work.n_bytes, len(work.order)), min(work.n_bytes * 2 // 3, 4096))
+    bits = workspace.bits_for(n_features)
+    few = _here.free.pop(bits, None) or _new_few(bits)
+    sums = np.zeros((2, len(sets.members) - 1), np.int64)
+    given = (work.docs, work.order, work.groups, work.recipe, workspace.scratch_for(work.longest))
+    if not run(kernel.count_few, *given, work.order_of_ngrams, workspace.NARROW_HASH, few, sums[0], sums[1]):
+        _here.free[bits] = few
+        return None
+    _here.lent[bits] = few
+    return _with_totals(few.vocabulary, few.postings, sums, sets, fingerprint)
+
+
+def release(counts: Counts) -> None:
+    """Give back counts that nobody reads any more: the next ones use their arrays.
+
+    To make these, and to pack their addresses, takes longer than to count a short text.
+    """
+    bits = workspace.bits_of(counts.vocabulary)
+    few = _here.lent.get(bits)
+    if few is not None and few.vocabulary is counts.vocabulary and few.postings is counts.postings:
+        _here.free[bits] = _here.lent.pop(bits)
+    else:
+        workspace.release(counts.vocabulary)
+
+
+class _Here(threading.local):
+    """What a thread has to count few documents with, by log2 of the slots, and what the last counts have of it."""
+
+    def __init__(self) -> None:
+        self.free: dict[int, Few] = {}
+        self.lent: dict[int, Few] = {}
+
+
+_here = _Here()
+
+
+def _new_few(bits: int) -> Few:
+    v = workspace.new_vocabulary(workspace.room_of(bits), 0)
+    parts = _new_parts(1, len(v.hashes))
+    return Few(
+        vocabulary=v._replace(text=np.empty(len(parts.text) + 64, np.uint8)),
+        small=_NO_SMALL,
+        streams=_new_streams(1, 1, _FEW_BYTES),
+        parts=parts,
+        postings=new_postings(len(v.hashes), len(parts.features), is_cleared=False),
+        places=np.empty(kernel.BLOCK, np.uint64),
+        bases=np.zeros(3, np.int64),
+        state=np.empty(kernel.STATES_OF_SLICE, np.int64),
+    )
+
+
+def _n_features_in(n_bytes: int, n_docs: int) -> int:
+    """About how many features so many documents have.
+
+    The first 500 KB of IMDB have a 1-2-gram for every 9 bytes, those of NSMC a character n-gram for every 3; a single
+    document repeats less, and has one for every 2 or 3.
+    """
+    return max(256, min(n_bytes // 2, 2048), min(n_bytes // 6, n_docs << 12))
+
+
+# Many bytes
 
 
 class _UnevenError(Exception):
@@ -103,11 +177,8 @@ def _count(work: _Work, n_parts: int) -> tuple[Vocabulary, Parts]:
     n_docs, n_bytes = len(work.order), work.n_bytes
     n_threads = min(slices.n_threads(), n_bytes // _WORTH_A_THREAD) if n_bytes >= 2 * _WORTH_A_THREAD else 1
     round_bytes = min(n_bytes, n_threads * _WORTH_A_THREAD // 2 + 1)
-    # The first 500 KB of IMDB have a 1-2-gram for every 9 bytes, those of NSMC a character n-gram for every 3; a single
-    # document repeats less, and has one for every 2 or 3.
-    n_features = max(256, min(round_bytes // 2, 2048), min(round_bytes // 6, n_docs << 12))
-    v = workspace.new_vocabulary(max(n_features, 64 * n_parts), 0, n_parts)
-    parts = _new_parts(n_parts, len(v.slots) // vocabulary.SLOT // n_parts)
+    v = workspace.new_vocabulary(max(_n_features_in(round_bytes, n_docs), 64 * n_parts), 0, n_parts)
+    parts = _new_parts(n_parts, _most_features(v))
     streams = _new_streams(n_threads, n_parts, n_bytes)
     readers = [_Reader(work, v, t) for t in range(n_threads)]
     lo = written = 0
@@ -187,7 +258,8 @@ class _Reader:
         self._work, self._v = work, v
         self._small = _new_small(_SMALL) if work.n_bytes > _FEW_BYTES else _NO_SMALL
         self._state = np.zeros(kernel.STATES_OF_SLICE, np.int64)
-        self._state[[kernel.GROUP, kernel.GROWS]] = -1, 1
+        self._state[kernel.GROUP] = -1
+        self._state[kernel.GROWS] = 1
         # For few bytes those of the scratch will do.
         self._items = workspace.new_items(_ITEMS) if work.n_bytes > _FEW_BYTES else None
         self._end = self._alone = 0
@@ -273,17 +345,21 @@ _TYPES = {"text": np.uint8, "groups": np.int32} | dict.fromkeys(
 )
 
 
-def _new_parts(n: int, slots: int) -> Parts:
-    """Room for n partitions whose regions have so many slots."""
+def _new_parts(n: int, features: int) -> Parts:
+    """Room for n partitions of so many features each."""
     state = np.zeros((n, kernel.STATES), np.int64)
     state[:, kernel.AT_GROUP] = -1
-    arrays: dict[str, Any] = {name: np.empty(n * size, _TYPES[name]) for name, size in _sizes(slots).items()}
+    arrays: dict[str, Any] = {name: np.empty(n * size, _TYPES[name]) for name, size in _sizes(features).items()}
     return Parts(**arrays, state=state.reshape(-1))
 
 
-def _sizes(slots: int) -> dict[str, int]:
-    """The room of one partition in every array, where its region has so many slots."""
-    features = slots * 3 // 4
+def _most_features(v: Vocabulary) -> int:
+    """The features that a region may have."""
+    return len(v.slots) // vocabulary.SLOT // len(v.loads) * 3 // 4
+
+
+def _sizes(features: int) -> dict[str, int]:
+    """The room of one partition of so many features in every array."""
     cells = features * 5 // 4
     return {"starts": features, "touched": features, "text": 12 * features + 64} | dict.fromkeys(_BY_CELL, cells)
 
@@ -294,7 +370,8 @@ def _collect(
     """Count what is in the streams, and empty them; where `writes`, write all counters out as cells."""
     n_parts = len(v.loads)
     state = parts.state.reshape(n_parts, kernel.STATES)
-    state[:, [kernel.STREAM, kernel.AT_BLOCK]] = 0, -1
+    state[:, kernel.STREAM] = 0
+    state[:, kernel.AT_BLOCK] = -1
     bounds = stretches(n_parts, 1)
     while True:
 
@@ -339,7 +416,7 @@ def _with_room_for(n_features: int, v: Vocabulary, parts: Parts) -> tuple[Vocabu
     step = len(v.slots) // n_parts
     each_slice(lambda lo, hi: run(vocabulary.move_slots, v.slots[lo * step : hi * step], larger), stretches(n_parts, 1))
     workspace.release(v)
-    old, new = (_sizes(len(each.slots) // vocabulary.SLOT // n_parts) for each in (v, larger))
+    old, new = (_sizes(_most_features(each)) for each in (v, larger))
     # By as much as the region has grown, whatever they had beyond what it needs.
     longer = {name: _longer(getattr(parts, name), n_parts, new[name] - old[name]) for name in new}
     parts = parts._replace(**longer)
@@ -351,14 +428,16 @@ def _arranged(v: Vocabulary, parts: Parts, sets: LabelSets, fingerprint: str) ->
     """Counts from the partitions."""
     n_parts = len(v.loads)
     per_part = parts.state.reshape(n_parts, kernel.STATES)[:, : kernel.N_CELLS + 1]
-    bases = np.cumsum(per_part, axis=0) - per_part
-    n_features, n_bytes, n_cells = per_part.sum(axis=0).tolist()
+    ends = np.cumsum(per_part, axis=0)
+    bases = ends - per_part
+    n_features, n_bytes, n_cells = ends[-1].tolist()
     if n_bytes > workspace.MAX_TEXT:
         raise workspace.too_much_text()
-    room = max(n_features, workspace.room_of(workspace.bits_of(v)))
-    v = v._replace(
-        hashes=np.empty(room, np.uint64), starts=np.empty(room + 1, np.int64), text=np.empty(n_bytes + 64, np.uint8)
-    )
+    room = max(n_features, len(v.hashes))
+    if room > len(v.hashes):
+        v = v._replace(hashes=np.empty(room, np.uint64), starts=np.empty(room + 1, np.int64))
+    if n_bytes + 64 > len(v.text):
+        v = v._replace(text=np.empty(n_bytes + 64, np.uint8))
     v.size[FEATURES], v.size[BYTES], v.size[FULLEST] = n_features, n_bytes, per_part[:, 0].max()
     v.starts[n_features] = n_bytes
     p = new_postings(room, n_cells, is_cleared=False)
@@ -370,12 +449,17 @@ def _arranged(v: Vocabulary, parts: Parts, sets: LabelSets, fingerprint: str) ->
         return run(kernel.arrange, lo, hi, parts, bases.reshape(-1), v, p, sums[0], sums[1]), sums
 
     done = each_slice(arrange, bounds)
-    sums = sum(each for _, each in done)
-    doc_count = np.bincount(sets.groups, minlength=n_groups)
-    n_terms, n_doc_freq = sums.sum(axis=1).tolist()
+    sums = reduce(add, [each for _, each in done])
     p.size[:] = n_cells, n_features, sum(left_out for left_out, _ in done)
+    return _with_totals(v, p, sums, sets, fingerprint)
+
+
+def _with_totals(v: Vocabulary, p: postings.Postings, sums: Any, sets: LabelSets, fingerprint: str) -> Counts:
+    """Counts from features, their cells, and the sums by group of occurrences and of documents."""
+    doc_count = np.bincount(sets.groups, minlength=len(sets.members) - 1)
+    n_terms, n_doc_freq = sums.sum(axis=1).tolist()
     if not sets.is_single:
-        p = _by_class(p, n_features, sets)
+        p = _by_class(p, int(v.size[FEATURES]), sets)
         sums, doc_count = sets.by_label(sums), sets.by_label(doc_count)
     totals = Totals(doc_count, sums[0], sums[1], len(sets.groups), n_terms, n_doc_freq)
     return Counts(fingerprint, v, p, labels=sets.labels, totals=totals)
@@ -385,7 +469,7 @@ def _by_class(cells: postings.Postings, n_features: int, sets: LabelSets) -> pos
     """Cells by group → cells by class, each group counted for all of its labels."""
     members, labels = sets.members, sets.indices.astype(np.int32)
     sizes = np.diff(members)
-    room = int(sizes[cells.classes].sum())
+    room = int(sizes[cells.classes[: int(cells.size[postings.USED])]].sum())
     p = new_postings(len(cells.starts), room)._replace(term_total=cells.term_total, doc_total=cells.doc_total)
     run(postings.add_groups, p, n_features, cells, members, labels)
     p.size[postings.LIVE] = n_features

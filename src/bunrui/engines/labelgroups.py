@@ -40,8 +40,8 @@ class LabelSets(NamedTuple):
     @property
     def is_single(self) -> bool:
         """True if every group is one label, in the same order."""
-        every = np.arange(len(self.labels))
-        return len(self.members) - 1 == len(self.labels) and np.array_equal(self.indices, every)
+        n = len(self.labels)
+        return len(self.members) - 1 == len(self.indices) == n and self.indices.tolist() == list(range(n))
 
     @property
     def names(self) -> list[list[Label]]:
@@ -69,17 +69,8 @@ def label_sets(labels: Any, n_docs: int, known: Mapping[Label, int]) -> LabelSet
 
     Known labels come first, in the order of their ids, so that counts are added without sorting.
     """
-    if isinstance(labels, str):
-        raise LabelError("labels should be a list with one for each text, not one string")
-    if isinstance(labels, (Mapping, Set)) or not any(
-        hasattr(labels, name) for name in ("__iter__", "__arrow_c_array__")
-    ):
-        raise LabelError(f"labels should be a list with one for each text, not {type(labels).__name__}")
-    if hasattr(labels, "columns") and hasattr(labels, "shape"):
-        raise LabelError("labels are a data frame: give one of its columns, for example df['label']")
-    if isinstance(labels, np.ndarray) and labels.ndim > 1 and labels.dtype.kind in "biuf":
-        # A matrix of 0 and 1 says which labels a document has: read as sets, they would all be 0 and 1.
-        raise LabelError(f"labels have the shape {labels.shape}: give one for each text, or a list of its labels")
+    if type(labels) is not list:
+        _check_listed(labels)
     values, codes, sets = _encode(whole(labels))
     check_types(values, known)
     for value in values:
@@ -101,6 +92,21 @@ def label_sets(labels: Any, n_docs: int, known: Mapping[Label, int]) -> LabelSet
     members = np.concatenate([[0], np.cumsum([len(s) for s in sets])]).astype(np.int64)
     indices = np.array([rank[v] for s in sets for v in sorted(s, key=rank.__getitem__)], np.int64)
     return LabelSets(names, codes, members, indices)
+
+
+def _check_listed(labels: Any) -> None:
+    """Refuse what is no list of labels."""
+    if isinstance(labels, str):
+        raise LabelError("labels should be a list with one for each text, not one string")
+    if isinstance(labels, (Mapping, Set)) or not any(
+        hasattr(labels, name) for name in ("__iter__", "__arrow_c_array__")
+    ):
+        raise LabelError(f"labels should be a list with one for each text, not {type(labels).__name__}")
+    if hasattr(labels, "columns") and hasattr(labels, "shape"):
+        raise LabelError("labels are a data frame: give one of its columns, for example df['label']")
+    if isinstance(labels, np.ndarray) and labels.ndim > 1 and labels.dtype.kind in "biuf":
+        # A matrix of 0 and 1 says which labels a document has: read as sets, they would all be 0 and 1.
+        raise LabelError(f"labels have the shape {labels.shape}: give one for each text, or a list of its labels")
 
 
 def weights_of(sample_weight: Any, n_docs: int) -> npt.NDArray[np.float64]:
@@ -161,7 +167,7 @@ def check_new(labels: Iterable[Label], known: Callable[[], Collection[Label]] = 
 
 def _encode(labels: Any) -> tuple[list[Label], Integers, list[list[int]] | None]:
     """Distinct labels, the code of each document, and the labels of each code if documents have several."""
-    if isinstance(labels, Sequence) and len(labels) <= 32:
+    if isinstance(labels, (list, Sequence)) and len(labels) <= 32:
         return _encode_few(labels)
     try:
         array = labels if isinstance(labels, (pa.Array, pa.ChunkedArray)) else pa.array(labels)
@@ -195,7 +201,7 @@ def _encode_few(labels: Any) -> tuple[list[Label], Integers, list[list[int]] | N
     codes = []
     several = False
     for row, label in enumerate(labels):
-        if isinstance(label, Collection) and not isinstance(label, (str, bytes)):
+        if not isinstance(label, (str, bytes)) and isinstance(label, Collection):
             several = True
             listed = [_check_label(name, f"of text {row}") for name in label]
             if not listed:

@@ -30,11 +30,11 @@ def sizes_of(docs: Documents, recipe: Recipe) -> Integers:
     return np.asarray(offsets[1:] - offsets[:-1])
 
 
-def longest_document(docs: Documents, recipe: Recipe) -> int:
-    """Bytes (or strings) of the longest document."""
-    sizes = sizes_of(docs, recipe)
+def longest_document(docs: Documents, recipe: Recipe, sizes: Integers | None = None) -> int:
+    """Bytes (or strings) of the longest document; `sizes` are those that `sizes_of` gives."""
+    sizes = sizes_of(docs, recipe) if sizes is None else sizes
     longest = int(sizes.max()) if len(sizes) else 0
-    if recipe.params[KIND] == GIVEN and len(docs.lists) > 1:
+    if len(docs.lists) > 1 and recipe.params[KIND] == GIVEN:
         longest = max(longest, int(np.diff(docs.lists).max()))
     if longest > MAX_DOCUMENT:
         row = int(sizes.argmax())
@@ -84,7 +84,7 @@ class ReadWriteLock:
         finally:
             with _condition:
                 self._readers.remove(me)
-                if not self._readers:
+                if not self._readers and self.is_wanted_to_write:
                     _condition.notify_all()
 
     @contextmanager

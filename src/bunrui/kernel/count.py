@@ -23,12 +23,15 @@ from typing import NamedTuple
 
 from bunrui.kernel.analyze import Documents, Recipe, Scratch, Walk, keys_of, units_of
 from bunrui.kernel.ngrams import S3, S8, S16, S32, TWO, Items, equal_bytes, key_length
-from bunrui.kernel.postings import Postings, insert_cell
+from bunrui.kernel.postings import HOLES, LIVE, USED, Postings, insert_cell
 from bunrui.kernel.primitives import ONE, U64, ZERO, i64, inline, prefetch, u64
-from bunrui.kernel.signature import I32s, I64s, U8s, U32s, U64s, kernel, record
+from bunrui.kernel.signature import I32s, I64s, U8s, U32s, U64s, Unsigned, kernel, record
 from bunrui.kernel.vocabulary import (
     AHEAD,
+    BYTES,
+    FEATURES,
     FOUR,
+    FULLEST,
     ID,
     NARROW,
     REGION,
@@ -131,6 +134,87 @@ class Parts(NamedTuple):
     terms: U32s
     docs: U32s
     state: I64s  # (partitions * STATES)
+
+
+@record
+class Few(NamedTuple):
+    """Room to count few documents in one partition, on one thread."""
+
+    vocabulary: Vocabulary
+    small: Small  # without slots
+    streams: Streams
+    parts: Parts
+    postings: Postings  # with room for the features and cells of `parts`
+    places: U64s  # (BLOCK)
+    bases: I64s  # (3): zeros
+    state: I64s  # (STATES_OF_SLICE)
+
+
+@kernel
+def count_few(
+    docs: Documents,
+    order: I64s,
+    groups: I32s,
+    recipe: Recipe,
+    scratch: Scratch,
+    order_of_ngrams: int,
+    narrow: Unsigned,
+    few: Few,
+    term_sum: I64s,
+    doc_freq_sum: I64s,
+) -> bool:
+    """Count documents into `few`, whatever it has; False where they need more room.
+
+    One call in place of three: of the 105 µs that counting a question of banking77 took with them, 85 were spent around
+    the loops.
+    """
+    v = few.vocabulary
+    streams = few.streams
+    parts = few.parts
+    state = parts.state
+    p = few.postings
+    for s in range(len(v.slots)):
+        v.slots[s] = ZERO
+    v.size[NARROW] = narrow
+    for k in range(len(state)):
+        state[k] = 0
+    state[AT_GROUP] = -1
+    state[AT_BLOCK] = -1
+    for k in range(len(few.state)):
+        few.state[k] = 0
+    few.state[GROUP] = -1
+    streams.first[0] = -1
+    streams.at[0] = 0
+    streams.taken[0] = 0
+    streams.written[0] = 0
+    end = len(order)
+    if scatter(
+        docs,
+        order,
+        groups,
+        end,
+        recipe,
+        scratch,
+        v,
+        few.small,
+        streams,
+        i64(0),
+        order_of_ngrams,
+        i64(0),
+        few.state,
+    ):
+        return False
+    if collect(i64(0), i64(1), streams, groups, v, parts, few.places, i64(1)):
+        return False
+    n_features = i64(state[N_FEATURES])
+    p.size[HOLES] = arrange(i64(0), i64(1), parts, few.bases, v, p, term_sum, doc_freq_sum)
+    p.size[USED] = state[N_CELLS]
+    p.size[LIVE] = n_features
+    v.size[FEATURES] = u64(n_features)
+    v.size[BYTES] = u64(state[N_BYTES])
+    v.size[FULLEST] = u64(n_features)
+    v.starts[n_features] = state[N_BYTES]
+    return True
 
 
 # Scatter

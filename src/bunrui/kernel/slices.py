@@ -29,6 +29,8 @@ FEATURES = 1 << 14  # and below this many features
 
 def each_slice(work: Callable[[int, int], T], bounds: Sequence[int]) -> list[T]:
     """Run `work(lo, hi)` for neighbouring bounds, on as many threads."""
+    if len(bounds) == 2:
+        return [work(bounds[0], bounds[1])]
     return list(in_turn(lambda pair: work(*pair), list(pairwise(bounds)), len(bounds)))
 
 

@@ -17,6 +17,7 @@ from bunrui.errors import DataError
 from bunrui.kernel import analyze, ngrams, slices, vocabulary
 from bunrui.kernel.library import run
 from bunrui.kernel.primitives import M64
+from bunrui.kernel.signature import address_of
 from bunrui.kernel.slices import Mutex
 from bunrui.kernel.unicode import NfkcTable
 from bunrui.kernel.universal import Characters
@@ -70,7 +71,7 @@ def empty_slots(bits: int) -> Any:
         return slots
     # 64-byte alignment: two slots to a cache line, none across two.
     raw = np.zeros((SLOT << bits) + 8, np.uint64)
-    skip = (-raw.ctypes.data % 64) // 8
+    skip = (-address_of(raw) % 64) // 8
     return raw[skip : skip + (SLOT << bits)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -22,7 +22,7 @@ from bunrui.models.linear import Reader, log_sum_exp
 from bunrui.models.model import Best, Options, WordQuestion, best_of
 from bunrui.models.rest import log_label_prior
 from bunrui.models.scorer import Docs, Scorer, Smoothing, log_prior
-from bunrui.models.view import CountView, select, whole
+from bunrui.models.view import CountView, View, select, whole
 from bunrui.sparse import Floats
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ class CountingModel:
         given = self.options["prior"]
         if self.by_label:
             return log_label_prior(counts, given)
-        if counts.doc_count.ndim == 2 and not self.kind.has_prior:
+        # One that is given is read all the same, for its mistakes.
+        if not self.kind.has_prior and (counts.doc_count.ndim == 2 or not isinstance(given, Mapping)):
             return np.zeros(counts.doc_count.shape)
         if counts.doc_count.ndim == 2 and given != "empirical":
             rows = (Docs(counts.labels, row, counts.n_docs) for row in counts.doc_count)
@@ -162,7 +163,7 @@ class CountingModel:
     @cached_property
     def scorer_of_nothing(self) -> Scorer:
         """The scorer of no counts: it tells whether the model counts documents, and reads presence."""
-        return self._scorer(whole(Counts()), np.empty(0))
+        return self._scorer(_nothing(), np.empty(0))
 
     def explain(self, text: Any, label: Label | None, against: Label | None) -> Explanation:
         """Explain a label against another: the share of every feature of a text in the difference of their scores."""
@@ -184,6 +185,11 @@ class CountingModel:
         """Call `make` with the reader, while nothing is learned."""
         with self.memory.lock.read():
             return make(self.reader())
+
+
+@cache
+def _nothing() -> View:
+    return whole(Counts())
 
 
 def several_labels_error(model: str) -> OptionError:

@@ -16,6 +16,7 @@ They are trained when they first answer after a change; `arow` learns only new d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,6 +43,13 @@ VARIANTS = ("class_norm", "against_rest")
 # .909 with 1e-8, .481 with 1:
 # python benchmarks/twcnb.py --held-out --corpora 20news,livedoor,r8,sms_spam,ag_news,imdb
 CLASS_NORM_ALPHA = 1e-7
+
+
+@cache
+def _formula_of(source: str) -> Callable[..., Scorer]:
+    file, function = source.split(".")
+    formula: Callable[..., Scorer] = getattr(import_module(f"bunrui.models.{file}"), function)
+    return formula
 
 
 class Counting(NamedTuple):
@@ -83,9 +91,7 @@ class Counting(NamedTuple):
     @property
     def formula(self) -> Callable[..., Scorer]:
         """The function that makes a scorer."""
-        file, function = self.source.split(".")
-        formula: Callable[..., Scorer] = getattr(import_module(f"bunrui.models.{file}"), function)
-        return formula
+        return _formula_of(self.source)
 
     @property
     def presence(self) -> bool:

@@ -69,6 +69,7 @@ DENSE_CELLS, MOST_CELLS = 1 << 24, 1 << 30
 MOST_SCORES = 1 << 21  # at a time, where labels alone are asked for
 
 _local = threading.local()
+_making = Mutex()
 
 
 class Reader:
@@ -85,7 +86,7 @@ class Reader:
     """
 
     def __init__(self, view: View, scorer: Scorer, *, smooth_unseen: bool) -> None:
-        self.view = view._replace(is_filled=scorer.everywhere)
+        self.view = view if view.is_filled == scorer.everywhere else view._replace(is_filled=scorer.everywhere)
         self.scorer = scorer
         counts = view.counts
         self.version = counts.version
@@ -100,12 +101,20 @@ class Reader:
         self._weights: Weights | None = None
         self._bounds: Bounds | None = None
         self._has_answered = False
-        self._lock = Mutex()
+        self._known_lock: Mutex | None = None
 
     @property
     def has_many(self) -> bool:
         """Whether it pays to find out which classes to score, because there are many."""
         return len(self.view.counts.labels) >= _MANY_CLASSES
+
+    @property
+    def _lock(self) -> Mutex:
+        # Most readers of one document never need it, and to make one takes as long as ten logarithms.
+        with _making:
+            if self._known_lock is None:
+                self._known_lock = Mutex()
+            return self._known_lock
 
     def wants_table(self, n_docs: int, n_bytes: int) -> bool:
         """Whether documents are better scored from a table of all weights, by their number and size."""
@@ -246,6 +255,8 @@ class Reader:
 
         None where weights of the cells are fewer.
         """
+        if len(features) * len(view.doc_count) <= _LONG_LISTS:
+            return None
         n_cells = int(view.sizes(features).sum())
         if n_cells <= _LONG_LISTS:
             return None

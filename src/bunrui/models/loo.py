@@ -47,7 +47,7 @@ from bunrui.kernel.workspace import NO_COUNTS, release, resized, scratch_for
 from bunrui.memory import Memory
 from bunrui.models.linear import FEW_CLASSES
 from bunrui.models.model import Model
-from bunrui.models.scorer import Docs, Scorer
+from bunrui.models.scorer import Docs, Once, Scorer, once_each
 from bunrui.models.view import FeatureCounts, Tally, View, select, tally
 from bunrui.sparse import Floats, Integers
 
@@ -165,6 +165,11 @@ class Ground:
     @property
     def n_classes(self) -> int:
         return len(self.view.doc_count)
+
+    @cached_property
+    def once(self) -> Once:
+        """Each count of a feature in `after` once, for many formulas."""
+        return once_each(self.after)
 
     def laid_out(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Values of cells, where the kernel looks for them."""
@@ -440,7 +445,7 @@ def score_without(
     whole = Whole(ground)
     scorer = formula(whole, np.zeros(2 * n_classes))
     shared = ground.by_entry(scorer.share(ground.after)) if scorer.share is not None else np.empty(0)
-    weights = ground.laid_out(scorer.weights(ground.after))
+    weights = ground.laid_out(scorer.weights(ground.after, ground.once if keep else None))
     out = np.empty((len(ground.labels.groups), n_classes))
     reading = np.array([0, int(smooth)], np.int64)
 

@@ -154,7 +154,7 @@ def best_of(scores: Floats, k: int) -> tuple[npt.NDArray[np.int64], Floats]:
         places = scores.argmax(axis=1)[:, None]
     else:
         places = (-scores).argsort(axis=1, kind="stable")[:, :k]
-    return places, np.take_along_axis(scores, places, axis=1)
+    return places, scores[np.arange(len(scores))[:, None], places]
 
 
 def check_label(classes: Sequence[Label], label: Any) -> None:

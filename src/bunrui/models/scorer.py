@@ -22,7 +22,7 @@ from bunrui.errors import Option, OptionError
 from bunrui.kernel.arithmetic import log
 from bunrui.labels import check_types
 from bunrui.models.view import CountView, FeatureCounts, WordView, sum_cells, sum_features
-from bunrui.sparse import Floats
+from bunrui.sparse import Floats, Integers
 
 # Cells that are weighed one by one.
 _FEW_CELLS = 1 << 10
@@ -226,10 +226,12 @@ def log_prior(counts: Counts | Docs, prior: Any) -> Floats:
         logs[alive] = log((counts.doc_count / counts.doc_count.sum(axis=1, keepdims=True))[alive])
         return logs
     # Names are for priors that are given; of 100,000 classes the list would take longer than all else here.
-    names = isinstance(prior, Mapping)
+    names = not isinstance(prior, str) and isinstance(prior, Mapping)
     labels = [counts.labels[c] for c in np.flatnonzero(alive).tolist()] if names else ()
     for label in prior if names else ():
         check_types([label], labels)
+    if alive.all():
+        return log(prior_shares(counts.doc_count, labels, prior))
     out = np.zeros(len(alive))
     out[alive] = log(prior_shares(counts.doc_count[alive], labels, prior))
     return out
@@ -241,10 +243,10 @@ def prior_shares(docs: npt.NDArray[Any], labels: Sequence[Any], prior: Any) -> F
     >>> prior_shares(np.array([3, 1]), (), ("smoothed", 0.5)).tolist()  # 3.5 / 5 and 1.5 / 5
     [0.7, 0.3]
     """
+    if isinstance(prior, str) and prior == "empirical":
+        return np.asarray(docs / docs.sum(), np.float64)
     if isinstance(prior, Mapping):
         return np.array([given_share(label, prior) for label in labels])
-    if prior == "empirical":
-        return np.asarray(docs / docs.sum(), np.float64)
     if prior == "uniform":
         return np.full(len(docs), 1.0 / max(len(docs), 1))
     name, lam = prior if isinstance(prior, tuple) and len(prior) == 2 else (prior, 1.0)
@@ -330,16 +332,32 @@ class Scorer:
         cells = view.gather(ids, self.by_docs)
         return cells.filled(len(self.slope)) if self.everywhere else cells
 
-    def weights(self, cells: FeatureCounts) -> Floats:
-        """The same as `weigh`; where many cells of a feature have the same count, of each count once."""
-        if not self.by_count or len(cells.counts) <= _FEW_CELLS or cells.counts.dtype.kind != "i":
+    def weights(self, cells: FeatureCounts, once: Once | None = None) -> Floats:
+        """The same as `weigh`; where many cells of a feature have the same count, of each count once.
+
+        `once` is what `once_each` gives for these cells, where several models weigh them.
+        """
+        if not self.by_count:
             return self.weigh(cells)
-        most = cells.largest()
-        # Without a document, a feature that only it had has a cell of count 0.
-        if int(most.sum(dtype=np.float64)) > len(cells.counts) // 2 or cells.counts.min() < 1:
-            return self.weigh(cells)
-        once = cells.up_to(most)
-        return np.asarray(self.weigh(once)[np.repeat(once.starts - 1, cells.lengths) + cells.counts])
+        known, places = once or once_each(cells)
+        weights = self.weigh(known)
+        return weights if places is None else np.asarray(weights[places])
+
+
+Once = tuple[FeatureCounts, Integers | None]
+"""Cells with each count of a feature once, and where the weights of other cells stand among theirs; None: in place."""
+
+
+def once_each(cells: FeatureCounts) -> Once:
+    """Cells with every count of a feature once, if these are much fewer; else the cells as they are."""
+    if len(cells.counts) <= _FEW_CELLS or cells.counts.dtype.kind != "i":
+        return cells, None
+    most = cells.largest()
+    # Without a document, a feature that only it had has a cell of count 0.
+    if int(most.sum(dtype=np.float64)) > len(cells.counts) // 2 or cells.counts.min() < 1:
+        return cells, None
+    once = cells.up_to(most)
+    return once, np.asarray(np.repeat(once.starts - 1, cells.lengths) + cells.counts)
 
 
 def normalised(view: CountView, scorer: Scorer) -> Scorer:

@@ -398,6 +398,8 @@ def select(counts: Counts, min_df: int, max_features: int | tuple[str, int] | No
 
     `max_features` is a number (by mutual information), or a pair of `"mi"` or `"chi2"` and a number.
     """
+    if type(min_df) is int and min_df == 1 and max_features is None:
+        return whole(counts)
     if isinstance(max_features, tuple) and len(max_features) != 2:
         raise OptionError(option="max_features", value=max_features, expected="a number, or a pair like ('chi2', 1000)")
     method, most = max_features if isinstance(max_features, tuple) else ("mi", max_features)

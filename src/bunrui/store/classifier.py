@@ -561,7 +561,7 @@ class StoredClassifier(AnyClassifier):
         if self._is_twin:
             raise OptionError("a model is chosen for a file: ask the classifier that `open` gave")
         with self._file.use():
-            can = can_choose(self._file.store, self.counts.n_docs)
+            can = can_choose(self._file.store, self.counts.n_docs, self._file.store.settings())
         if not can:
             hint = "learn into a file with ", Option("keep", "text")
             raise StoreError(f"{self.path} has no documents to choose by", hint=hint)

@@ -24,7 +24,7 @@ import json
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, cached_property
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -90,17 +90,22 @@ class Unpacker:
     ----------
     name : str
         The file, for messages.
-    budget : int
+    budget : int, or function that gives it
         Bytes that all blobs together may unpack to.
     advice : str
         What to do about damage.
     """
 
-    def __init__(self, name: str, budget: int, advice: str = _ADVICE) -> None:
+    def __init__(self, name: str, budget: int | Callable[[], int], advice: str = _ADVICE) -> None:
         self.name = name
-        self._left = budget
+        self._budget = budget
         self._lock = Lock()
         self._advice = advice
+
+    @cached_property
+    def _left(self) -> int:
+        # Most have only a number to check, and to ask for the size of the file takes longer.
+        return self._budget() if callable(self._budget) else self._budget
 
     def damaged(self, what: str) -> DamagedError:
         """The error to raise for something that does not fit."""

@@ -58,6 +58,9 @@ _NETWORK = {"9p", "afs", "ceph", "cifs", "davfs", "glusterfs", "lustre", "ncpfs"
 _OVER_FUSE = ("sshfs", "glusterfs", "s3fs", "rclone", "gcsfuse", "smbnetfs", "cephfs")
 
 
+_EXPLAINED = sqlite3.Error, UnicodeDecodeError
+
+
 @contextmanager
 def explain_errors(name: str) -> Iterator[None]:
     """Errors of SQLite in the block become `StoreError`s with advice."""
@@ -177,18 +180,26 @@ class Cursor(sqlite3.Cursor):
 
     connection: Connection
 
+    # A `with` for each row, or for each statement, would take longer than the row.
+
     def fetchone(self) -> Any:
-        with explain_errors(self.connection.name):
+        try:
             return super().fetchone()
+        except _EXPLAINED:
+            with explain_errors(self.connection.name):
+                raise
 
     def fetchall(self) -> list[Any]:
-        with explain_errors(self.connection.name):
+        try:
             return super().fetchall()
+        except _EXPLAINED:
+            with explain_errors(self.connection.name):
+                raise
 
     def __next__(self) -> Any:
         try:
             return super().__next__()
-        except (sqlite3.Error, UnicodeDecodeError):  # a `with` for each row would take longer than the row
+        except _EXPLAINED:
             with explain_errors(self.connection.name):
                 raise
 
@@ -215,8 +226,11 @@ class Connection(sqlite3.Connection):
 
     def execute(self, *args: Any) -> Cursor:
         """Run a statement; errors are explained."""
-        with explain_errors(self.name):
+        try:
             return self.cursor(Cursor).execute(*args)
+        except _EXPLAINED:
+            with explain_errors(self.name):
+                raise
 
     def executemany(self, *args: Any) -> Cursor:
         """The same for many rows of values."""

@@ -14,10 +14,10 @@ import numpy as np
 
 from bunrui.classifier import Chosen
 from bunrui.counts import Counts
+from bunrui.engines.count import release
 from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import BunruiError, DamagedError, DataError, Step, StoreError
 from bunrui.kernel.slices import Mutex
-from bunrui.kernel.workspace import release
 from bunrui.memory import Batch, Memory, Parameters
 from bunrui.models import kind_of
 from bunrui.sample import Drawn
@@ -146,7 +146,7 @@ class File:
             self.memory.counts = delta
             return
         apply(counts, sign, delta, self.store.unpacker())
-        release(delta.vocabulary)
+        release(delta)
 
     def _recover(self, error: BaseException) -> None:
         """Read everything anew after the memory could not follow."""
@@ -243,14 +243,15 @@ class File:
         self.check_not_read_only("configure" if kind == "set" else kind)
         with self.use():
             with self._session():
-                before, choice = self.store.settings(), chosen_of(self.store).choice
+                before = self.store.settings()
+                choice = chosen_of(self.store, before).choice
                 settings = json.loads(json.dumps(settings, default=float))  # as the file will have them
                 changed = {name: value for name, value in settings.items() if value != before.get(name)}
                 if not changed:
                     return
                 transaction = self.store.transaction(kind, **changed, before=before)
                 self.store.save_settings(before | settings)
-                is_other = kind == "set" and can_choose(self.store, self.memory.counts.n_docs)
+                is_other = kind == "set" and can_choose(self.store, self.memory.counts.n_docs, before | settings)
                 if is_other:
                     choose_now(self, transaction, self.memory.counts, choice.metric if choice else "accuracy")
                 elif kind == "set" and len(self.memory.pool):

@@ -227,9 +227,10 @@ def save_counts(path: str, classifier: AnyClassifier, **note: Any) -> None:
 # --- choices of a file, in the transaction of the change that makes them due
 
 
-def chosen_of(store: Store) -> Chosen:
+def chosen_of(store: Store, settings: Mapping[str, Any] | None = None) -> Chosen:
     """The choices in a file; this version may not know a model or a weight that another one has chosen."""
-    settings, choice, weight = store.settings(), None, None
+    settings = store.settings() if settings is None else settings
+    choice = weight = None
     known = settings.get("calibration")
     with suppress(DataError):
         choice = Choice.from_dict(settings.get("choice"))
@@ -248,7 +249,8 @@ def choose_if_due(file: File, transaction: Transaction) -> Chosen | None:
     """
     store, before = file.store, file.memory.counts
     n_docs = before.n_docs + sum(sign * delta.n_docs for sign, delta in transaction.changes)
-    choice, calibration, weight = chosen_of(store)
+    settings = store.settings()
+    choice, calibration, weight = chosen_of(store, settings)
     if transaction.changes and not n_docs and (choice is not None or weight is not None):
         return _write(store, transaction, Chosen(calibration=asked_for(calibration)))
     has_other_pool, is_merge = "unlabelled" in transaction.note, transaction.kind == "merge"
@@ -256,9 +258,11 @@ def choose_if_due(file: File, transaction: Transaction) -> Chosen | None:
         return None
     labels = {*before.live_labels, *(label for _, delta in transaction.changes for label in delta.live_labels)}
     n_pool = len(read_digests(store)) if has_other_pool else len(file.memory.pool)
-    model = resolve(options_of(store), choice)["model"]
-    weighs = has_other_pool or (n_pool and is_weighing_due(weight, model, n_docs, len(labels), n_pool))
-    if can_choose(store, n_docs) and (weighs or is_merge or is_due(choice, n_docs, len(labels))):
+    weighs = has_other_pool
+    if n_pool and not weighs:
+        model = resolve(options_of(store), choice)["model"]
+        weighs = is_weighing_due(weight, model, n_docs, len(labels), n_pool)
+    if can_choose(store, n_docs, settings) and (weighs or is_merge or is_due(choice, n_docs, len(labels))):
         metric = choice.metric if choice else "accuracy"
         return choose_now(file, transaction, _apply_changes(before, transaction, store), metric)
     if weighs and store.keep == "text":
@@ -266,9 +270,9 @@ def choose_if_due(file: File, transaction: Transaction) -> Chosen | None:
     return None
 
 
-def can_choose(store: Store, n_docs: int) -> bool:
-    """Whether a file with this number of documents can choose its model, and is asked to."""
-    return n_docs > 0 and store.keep == "text" and store.pruned == 1 and store.settings().get("model") == AUTO
+def can_choose(store: Store, n_docs: int, settings: Mapping[str, Any]) -> bool:
+    """Whether a file with this number of documents, and these settings, can choose its model, and is asked to."""
+    return n_docs > 0 and store.keep == "text" and store.pruned == 1 and settings.get("model") == AUTO
 
 
 def choose_now(file: File, transaction: Transaction, counts: Counts, metric: str | None) -> Chosen:

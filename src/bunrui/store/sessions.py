@@ -21,11 +21,11 @@ from bunrui.analysis import texts as inputs
 from bunrui.cells import Cells, Integers
 from bunrui.classifier import AnyClassifier
 from bunrui.counts import Counts
+from bunrui.engines.count import release
 from bunrui.engines.labelgroups import LabelSets, check_new, label_sets
 from bunrui.engines.partitions import Spill
 from bunrui.errors import DataError, DuplicateError, Option, OptionError, StoreError, UnlearnError
 from bunrui.kernel.slices import each_slice, n_threads
-from bunrui.kernel.workspace import release
 from bunrui.labels import type_of
 from bunrui.memory import document_digests, key_words
 from bunrui.models import AUTO
@@ -60,7 +60,7 @@ class Sum:
             self.total = counts
         else:
             self.total.add(counts)
-            release(counts.vocabulary)
+            release(counts)
 
     def finish(self, transaction: Transaction, sign: int) -> None:
         """Tell the transaction."""

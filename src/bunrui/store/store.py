@@ -201,7 +201,7 @@ class Store:
 
     def unpacker(self) -> Unpacker:
         """For the blobs of this file."""
-        return Unpacker(self.path, self.budget())
+        return Unpacker(self.path, self.budget)
 
     def budget(self) -> int:
         """Bytes that the blobs of this file may unpack to."""
