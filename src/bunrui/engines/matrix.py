@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bunrui.analysis import Analyzer
-from bunrui.analysis.analyzer import documents_of
+from bunrui.analysis import texts as inputs
 from bunrui.cells import feature_texts, sort_by_text
 from bunrui.engines import threads
 from bunrui.kernel import rows as kernel
@@ -124,7 +124,10 @@ class _Source(NamedTuple):
             return
         if isinstance(texts, Iterator):
             texts = list(texts)
-        docs, recipe = documents_of(self.analyzer, texts)
+        if inputs.is_given(texts):
+            docs, recipe = inputs.given(texts), self.analyzer.given
+        else:
+            docs, recipe = self.analyzer.documents(inputs.strings(texts)), self.analyzer.recipe
         longest = threads.longest_document(docs, recipe)
         yield from each_slice(lambda lo, hi: self._fill(docs, recipe, lo, hi, longest), threads.bounds_of(docs, recipe))
 
