@@ -14,8 +14,11 @@ from bunrui import AnalyzerSpec, TextClassifier
 from bunrui.analysis import analyzer_of
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import given_recipe
+from bunrui.engines import threads
 from bunrui.errors import DataError
 from bunrui.evaluation.loo import Corpus
+from bunrui.kernel.analyze import Documents, Recipe
+from bunrui.kernel.loo import Rows
 from bunrui.kernel.workspace import ITEMS
 from bunrui.models import MODELS, loo
 from bunrui.models.loo import read_rows
@@ -28,6 +31,12 @@ def learned(spec: AnalyzerSpec, texts: list[Any]) -> TextClassifier:
     return TextClassifier(analyzer=spec).learn(texts, ["x"] * len(texts))
 
 
+def rows_of(documents: Documents, recipe: Recipe, clf: TextClassifier) -> list[Rows]:
+    """The rows of documents, each of which was learned once."""
+    n = len(threads.sizes_of(documents, recipe))
+    return read_rows(documents, recipe, clf.counts.vocabulary, np.ones(n, np.int64), [0, n // 2, n])
+
+
 def read(clf: TextClassifier, texts: list[Any]) -> dict[int, tuple[list[str], dict[str, int], list[int]]]:
     """By document: its items, its features with their numbers, and how often each item counts."""
     analyzer = analyzer_of(clf.analyzer)
@@ -37,7 +46,7 @@ def read(clf: TextClassifier, texts: list[Any]) -> dict[int, tuple[list[str], di
         documents, recipe = analyzer.documents(texts), analyzer.recipe
     names = clf.counts.features()
     found = {}
-    for rows in read_rows(documents, recipe, clf.counts.vocabulary):
+    for rows in rows_of(documents, recipe, clf):
         for row, d in enumerate(rows.docs.tolist()):
             features = [names[f] for f in rows.features[rows.starts[row] : rows.starts[row + 1]].tolist()]
             values = rows.values[rows.starts[row] : rows.starts[row + 1]].tolist()
@@ -115,7 +124,7 @@ def test_rows_ascend() -> None:
     clf = learned(AnalyzerSpec(), ["a b", "", "b c c"])
     analyzer = analyzer_of(clf.analyzer)
     documents = analyzer.documents(["a b", "", "b c c"])
-    for rows in read_rows(documents, analyzer.recipe, clf.counts.vocabulary):
+    for rows in rows_of(documents, analyzer.recipe, clf):
         assert all(a <= b for a, b in pairwise(rows.starts.tolist()))
         assert rows.starts[-1] == len(rows.features) == len(rows.values)
         assert rows.firsts[-1] == len(rows.places)

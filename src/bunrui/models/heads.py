@@ -540,7 +540,7 @@ class Arow(LinearHead):
         """Refuse to go on with other options than before; `r` may change."""
         for name, value in vars(self.options).items():
             if name != "r" and getattr(options, name) != value:
-                raise OptionError(f"{name}={value!r} decided what was learned: call fit again after changing it")
+                raise OptionError(f"{name}={value!r} holds for the rows so far: call fit again after changing it")
         self.options = options
 
     def learn(self, batch: Batch, classes: Labels, order: Integers, weights: Floats) -> None:
