@@ -14,6 +14,7 @@ from bunrui.cells import Cells
 from bunrui.engines.partitions import PARTITIONS, add_part, add_up, by_partition, parts_of
 from bunrui.errors import UnlearnError
 from bunrui.kernel import slices, workspace
+from tests.support.waiting import PATIENCE, wait_until
 
 # All bits; only high ones, so that many features share a hash; none, so that all do; only low ones: one region.
 MASKS = [2**64 - 1, 0xFFF << 52, 0, 0xFF]
@@ -143,6 +144,36 @@ def test_without_memory_for_threads_this_one_does_the_work(monkeypatch: pytest.M
     assert sorted(seen) == [0, 1, 2, 3]
     monkeypatch.undo()
     assert slices.each_slice(work, range(5)) == [1, 2, 3, 4]
+
+
+def test_a_slice_runs_once_where_its_own_thread_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is in the queue by then, and the first thread takes it."""
+    slices._pool.cache_clear()
+    started: list[threading.Thread] = []
+    fails = threading.Event()
+    seen: list[int] = []
+    start = threading.Thread.start
+
+    def start_one(thread: threading.Thread) -> None:
+        if started:
+            fails.set()
+            wait_until(lambda: 1 in seen)
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    def work(lo: int, hi: int) -> int:
+        assert fails.wait(PATIENCE)
+        seen.append(lo)
+        if lo == 1:
+            raise ValueError("the second")
+        return hi
+
+    monkeypatch.setattr(threading.Thread, "start", start_one)
+    monkeypatch.setenv("BUNRUI_THREADS", "4")
+    with pytest.raises(ValueError, match="the second"):
+        slices.each_slice(work, range(5))
+    assert sorted(seen) == [0, 1]
 
 
 @pytest.mark.parametrize("n_threads", ["1", "2"])

@@ -11,6 +11,7 @@ import pytest
 
 from bunrui import TextClassifier
 from bunrui.engines import count as counting
+from bunrui.engines.labelgroups import label_sets
 from bunrui.kernel import workspace
 from tests.support.examples import quick
 from tests.support.kernels import MODES, kernels
@@ -193,3 +194,12 @@ def test_counts_that_were_given_back_change_nothing_that_stays(narrow: int, monk
     for text, names in zip(texts, sets, strict=True):
         clf.unlearn([text], [names])
     assert clf.counts.n_features == clf.counts.n_docs == 0
+
+
+def test_counts_that_are_given_back_twice_serve_once() -> None:
+    clf = TextClassifier("binary", analyzer="words").learn(["z"], ["y"])
+    counts = clf.count_sets([" ".join(f"w{k}" for k in range(1800))], label_sets(["y"], 1, {}))
+    counting.release(counts)
+    counting.release(counts)
+    bits = workspace.bits_of(counts.vocabulary)
+    assert all(workspace.empty_slots(bits) is not counts.vocabulary.slots for _ in range(3))

@@ -123,7 +123,9 @@ def release(counts: Counts) -> None:
     To make these, and to pack their addresses, takes longer than to count a short text.
     """
     bits = workspace.bits_of(counts.vocabulary)
-    few = _here.lent.get(bits)
+    few, free = _here.lent.get(bits), _here.free.get(bits)
+    if free is not None and free.vocabulary is counts.vocabulary:
+        return  # it was given back before
     if few is not None and few.vocabulary is counts.vocabulary and few.postings is counts.postings:
         _here.free[bits] = _here.lent.pop(bits)
     else:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import chain, islice, pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakSet
 
 import numpy as np
@@ -51,12 +51,15 @@ def in_turn(work: Callable[[S], T], things: Iterable[S], most: int | None = None
         for thing in chain(first, rest):
             future = None
             if not is_full:
+                task = _Task(work, thing)
                 try:
-                    future = _pool().submit(work, thing)
-                except RuntimeError:  # there is no memory for another thread: this one does what is left
+                    future = _pool().submit(task)
+                except RuntimeError:  # there is no memory for another thread: this one does the rest
                     is_full = True
                     _pool().shutdown(cancel_futures=True)
                     _pool.cache_clear()
+                    # The thing was in the queue before its thread could not start, and another may have taken it.
+                    future = task.ran
             under_way.append((thing, future))
             if len(under_way) > (most or 2 * n_threads()):
                 yield _result(work, *under_way[0])
@@ -66,9 +69,31 @@ def in_turn(work: Callable[[S], T], things: Iterable[S], most: int | None = None
             under_way.popleft()
     finally:
         # Who is interrupted must not go on while others still write to the same arrays.
+        from concurrent.futures import CancelledError
+
         for _, future in under_way:
-            if future is not None and not future.cancelled():
-                future.exception()
+            if future is not None:
+                with suppress(CancelledError):
+                    future.exception()
+
+
+class _Task(Generic[S, T]):
+    """Work on one thing; `ran` has its result, or its error, once a thread has done it."""
+
+    def __init__(self, work: Callable[[S], T], thing: S) -> None:
+        self._work, self._thing = work, thing
+        self.ran: Future[T] | None = None
+
+    def __call__(self) -> T:
+        from concurrent.futures import Future
+
+        ran: Future[T] = Future()
+        try:
+            ran.set_result(self._work(self._thing))
+        except BaseException as error:
+            ran.set_exception(error)
+        self.ran = ran
+        return ran.result()
 
 
 def _result(work: Callable[[S], T], thing: S, future: Future[T] | None) -> T:

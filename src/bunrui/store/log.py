@@ -531,6 +531,8 @@ class Log:
         found: dict[int, list[int]] = {}
         for number, block, _ in self._read(_HEADING, numbers=sorted(maybe, reverse=True)):
             sets = [frozenset(label_set) for label_set in block.label_sets]
+            if max(maybe[number]) >= len(block.codes):
+                raise self._store.unpacker().damaged(_TWICE)
             for place in reversed(maybe[number]):
                 rows = wanted.get((block.digests[place].tobytes(), sets[block.codes[place]]))
                 if rows:
