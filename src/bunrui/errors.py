@@ -34,6 +34,26 @@ from functools import cache
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
+__all__ = [
+    "BunruiError",
+    "ChangedError",
+    "DamagedError",
+    "DataError",
+    "DuplicateError",
+    "EncodingError",
+    "KernelError",
+    "LabelError",
+    "LabelSetError",
+    "MismatchError",
+    "MissingExtraError",
+    "MovedError",
+    "NotLearnedError",
+    "OptionError",
+    "StoreError",
+    "TableError",
+    "UnlearnError",
+]
+
 
 class _Unsaid(Enum):
     """The value of a field that was not given: None is a value."""
