@@ -971,10 +971,17 @@ def _check(options: Mapping[str, Any]) -> Analyzer:
     return analyzer_of(options["analyzer"])
 
 
+def check_classifier(other: Any) -> None:
+    """Refuse to merge anything but a classifier."""
+    if not isinstance(other, AnyClassifier):
+        raise OptionError(f"a classifier can be merged with another classifier, not with {type(other).__name__}")
+
+
 def check_alike(
     mine: AnyClassifier, other: AnyClassifier, name: str = "this classifier", other_name: str = "the other classifier"
 ) -> None:
     """Refuse to join classifiers with labels of other types, other features, or columns of tables of other kinds."""
+    check_classifier(other)
     has, comes = mine.text_analyzer, other.text_analyzer
     if (has.fingerprint, getattr(has, "kinds", 0)) != (comes.fingerprint, getattr(comes, "kinds", 0)):
         raise MismatchError(

@@ -63,6 +63,7 @@ def shown(found: Result) -> list[str]:
 def test_one_key_for_each_label(teach: Teach, tmp_path: Path) -> None:
     order = shown(teach("q", "--labels", "spam,ham"))
     assert len(order) == 1 and learned(tmp_path) == {}
+    assert shown(teach("\x041", "--labels", "spam,ham")) == order and learned(tmp_path) == {}  # Ctrl-D ends it, too
     found = teach("121212", "--labels", "spam,ham")
     assert found.code == 0 and len(set(shown(found))) == 6
     assert list(learned(tmp_path).values()) == [["spam"], ["ham"]] * 3

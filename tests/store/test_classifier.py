@@ -455,7 +455,7 @@ def test_undo(path: str) -> None:
 def test_undo_after_compact_is_refused(path: str) -> None:
     with learned(path) as clf:
         clf.compact()
-        with pytest.raises(StoreError, match="cannot be undone: unlearn its documents instead"):
+        with pytest.raises(StoreError, match="cannot be undone: learn or unlearn its documents instead"):
             clf.undo()
         clf.learn(["more"], ["ham"])
         assert clf.undo() == ("learn", 1)
@@ -477,6 +477,10 @@ def test_a_session_that_fails_changes_nothing(path: str) -> None:
             session.add(["two"], [3])
         with pytest.raises(DataError, match="1 texts and 2 ids"), clf.learning() as session:
             session.add(["one"], ["ham"], ids=["a", "b"])
+        with pytest.raises(DataError, match="ids should be a list of strings, not one string: put it into a list"):
+            clf.learn(["a", "b"], ["x", "y"], ids="42")
+        with pytest.raises(OptionError, match="a classifier can be merged with another classifier, not with str"):
+            clf.merge("x")  # type: ignore[arg-type]
         with pytest.raises(DataError, match="sources should be strings or None, not 3"):
             clf.learn(["one"], ["ham"], sources=[3])
         with pytest.raises(KeyboardInterrupt), clf.unlearning() as session:

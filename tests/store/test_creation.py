@@ -99,7 +99,9 @@ def test_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: 
     with bunrui.open(path) as clf:
         assert clf.counts.n_docs == 1
     with (
-        pytest.raises(StoreError, match=r"b.bunrui: somebody else has made this meanwhile: give another name"),
+        pytest.raises(
+            StoreError, match=r"b.bunrui: somebody else has made this meanwhile: run it again to add to that file"
+        ),
         publish_when_done(str(tmp_path / "b.bunrui")) as temporary,
     ):
         Path(temporary).write_text("ours")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _KEYS = "123456789abcdefghijklmoprtvwxyz"
 _DIGITS = frozenset("0123456789")
 _NEW, _SEARCH, _SEVERAL = "n", "/", ","
+_END = "\x04"  # Ctrl-D
 _MOST_LINES = 30
 _FEWEST = 10  # answers to documents at random: fewer leave an accuracy more than half wide
 
@@ -227,7 +228,7 @@ class _Session:
         chosen: list[Any] | None = None
         while True:
             key = next(self._keys, None)
-            if key is None:
+            if key is None or key == _END:
                 return _Action.QUIT
             if chosen is None and key in _ACTIONS:
                 return _ACTIONS[key]

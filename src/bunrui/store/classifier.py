@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from bunrui.calibration import Calibration
 from bunrui.choice import Choice
-from bunrui.classifier import OPTIONS, AnyClassifier, Labels, TextClassifier, Texts, check_names, complete_options
+from bunrui.classifier import (
+    OPTIONS,
+    AnyClassifier,
+    Labels,
+    TextClassifier,
+    Texts,
+    check_classifier,
+    check_names,
+    complete_options,
+)
 from bunrui.counts import Counts, Label
 from bunrui.engines.labelgroups import check_new
 from bunrui.errors import BunruiError, Option, OptionError, StoreError, check_whole
@@ -318,6 +327,8 @@ class StoredClassifier(AnyClassifier):
 
         `kind` and `note` are for the list of changes.
         """
+        for other in others:
+            check_classifier(other)
         sources = [Source(other, other._file if isinstance(other, StoredClassifier) else None) for other in others]
         skipped = merge(self._file, self, sources, unique=unique, kind=kind, note=note)
         self._train_when_due()

@@ -34,7 +34,11 @@ def publish_when_done(path: str) -> Iterator[str]:
 def check_new(path: str) -> None:
     """Refuse a name that is taken."""
     if os.path.lexists(path):
-        raise StoreError("this is there already, and is not replaced", file=path, hint="give another name")
+        raise StoreError(
+            "this is there already, and is not replaced",
+            file=path,
+            hint="run it again to add to that file, or give another name",
+        )
 
 
 def check_folder(path: str) -> None:
@@ -109,7 +113,11 @@ def _publish(temporary: str, path: str) -> None:
                 raise
             _rename_new(temporary, path)
     except FileExistsError as error:
-        raise StoreError("somebody else has made this meanwhile", file=path, hint="give another name") from error
+        raise StoreError(
+            "somebody else has made this meanwhile",
+            file=path,
+            hint="run it again to add to that file, or give another name",
+        ) from error
     except OSError as error:
         raise StoreError.of_system(error, path) from error
     _sync_folder(os.path.dirname(os.path.abspath(path)))

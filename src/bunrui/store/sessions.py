@@ -300,6 +300,8 @@ def _check_list(texts: Any) -> list[Any]:
 def _list_of_strings(values: Any, name: str, n: int) -> list[str | None] | None:
     if values is None:
         return None
+    if isinstance(values, str):
+        raise DataError(f"{name} should be a list of strings, not one string: put it into a list")
     listed = values.to_pylist() if hasattr(values, "to_pylist") else list(values)
     if len(listed) != n:
         raise DataError(f"there are {n} texts and {len(listed)} {name}: give one for each text, None for none")

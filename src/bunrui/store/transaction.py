@@ -343,7 +343,7 @@ def _check_apart(store: Store, newest: Entry, to: int) -> None:
     if newest.number <= joined:
         raise StoreError(
             f"the last change of {store.path} was joined with those before it, by compact or because they were "
-            "many, and cannot be undone: unlearn its documents instead"
+            "many, and cannot be undone: learn or unlearn its documents instead"
         )
     if History(store).standing(to, joined):
         raise StoreError(
