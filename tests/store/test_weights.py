@@ -437,15 +437,21 @@ def test_a_slim_copy_predicts(path: Path, tmp_path: Path, model: str, min_df: in
     assert np.array_equal(scores_of(copy), expected)
 
 
-def test_a_slim_copy_that_has_learned_by_counts_lost_its_weights(path: Path, tmp_path: Path) -> None:
+def slim_copy_by_counts(path: Path, tmp_path: Path) -> StoredClassifier:
+    """A copy of a head that learns by counts from then on."""
     copy = tmp_path / "slim.bunrui"
     with learned(path, "arow") as clf:
         clf.slim(copy)
-    with bunrui.open(copy) as clf:
-        clf.configure(model="multinomial")
-        clf.learn(["one more"], ["ham"])
-        with pytest.raises(OptionError, match="arow is trained from documents"):
-            clf.configure(model="arow")
+    slim = bunrui.open(copy)
+    slim.configure(model="multinomial")
+    slim.learn(["one more"], ["ham"])
+    return slim
+
+
+def test_a_slim_copy_that_has_learned_by_counts_lost_its_weights(path: Path, tmp_path: Path) -> None:
+    needs_documents = pytest.raises(OptionError, match="arow is trained from documents")
+    with slim_copy_by_counts(path, tmp_path) as clf, needs_documents:
+        clf.configure(model="arow")
 
 
 @pytest.mark.parametrize("min_df", [1, 3])
@@ -480,12 +486,7 @@ def test_arow_goes_on_after_the_undo_of_a_set(path: Path, tmp_path: Path) -> Non
 
 
 def test_no_undo_leaves_a_copy_that_cannot_answer(path: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "slim.bunrui"
-    with learned(path, "arow") as clf:
-        clf.slim(copy)
-    with bunrui.open(copy) as clf:
-        clf.configure(model="multinomial")
-        clf.learn(["one more"], ["ham"])
+    with slim_copy_by_counts(path, tmp_path) as clf:
         clf.configure(alpha=2.0)
         with pytest.raises(StoreError, match="undo would bring back arow, whose weights "):
             clf.undo_to(1)
