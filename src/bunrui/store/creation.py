@@ -34,11 +34,7 @@ def publish_when_done(path: str) -> Iterator[str]:
 def check_new(path: str) -> None:
     """Refuse a name that is taken."""
     if os.path.lexists(path):
-        raise StoreError(
-            "this is there already, and is not replaced",
-            file=path,
-            hint="run it again to add to that file, or give another name",
-        )
+        raise StoreError("this is there already, and is not replaced", file=path, hint="give another name")
 
 
 def check_folder(path: str) -> None:
