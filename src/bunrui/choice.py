@@ -466,7 +466,7 @@ class _Corpus:
         return out
 
     def scores(self, candidate: Candidate) -> Floats:
-        """Those of the documents that a candidate has scored, (n_docs, n_classes)."""
+        """The scores of a candidate for the documents that it has read, (n_docs, n_classes)."""
         return self._in_order(self._scores[candidate])
 
     def left_out(self, merit: _Merit) -> LeftOut:

@@ -133,7 +133,7 @@ def release(counts: Counts) -> None:
 
 
 class _Here(threading.local):
-    """What a thread has to count few documents with, by log2 of the slots, and what the last counts have of it."""
+    """The arrays in which a thread counts few documents, by log2 of their slots: free ones, and ones in use."""
 
     def __init__(self) -> None:
         self.free: dict[int, Few] = {}
@@ -159,7 +159,7 @@ def _new_few(bits: int) -> Few:
 
 
 def _n_features_in(n_bytes: int, n_docs: int) -> int:
-    """About how many features so many documents have.
+    """Estimate the number of features of some documents.
 
     The first 500 KB of IMDB have a 1-2-gram for every 9 bytes, those of NSMC a character n-gram for every 3; a single
     document repeats less, and has one for every 2 or 3.
@@ -348,7 +348,7 @@ _TYPES = {"text": np.uint8, "groups": np.int32} | dict.fromkeys(
 
 
 def _new_parts(n: int, features: int) -> Parts:
-    """Room for n partitions of so many features each."""
+    """Make room for n partitions with this number of features each."""
     state = np.zeros((n, kernel.STATES), np.int64)
     state[:, kernel.AT_GROUP] = -1
     arrays: dict[str, Any] = {name: np.empty(n * size, _TYPES[name]) for name, size in _sizes(features).items()}
@@ -361,7 +361,7 @@ def _most_features(v: Vocabulary) -> int:
 
 
 def _sizes(features: int) -> dict[str, int]:
-    """The room of one partition of so many features in every array."""
+    """The room that a partition with this number of features needs in every array."""
     cells = features * 5 // 4
     return {"starts": features, "touched": features, "text": 12 * features + 64} | dict.fromkeys(_BY_CELL, cells)
 
