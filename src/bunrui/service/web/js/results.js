@@ -14,28 +14,25 @@ const MOST_MISTAKES = 50;
 
 export function results(found) {
   const { html } = found;
-  const mistakes = h("div", { class: "mistakes", "aria-live": "polite" });
+  const mistakes = h("div.mistakes", { "aria-live": "polite" });
   const choose = (row, column) => replace(mistakes, listed(found, row, column));
   const wrong = found.pairs.filter(([row, column]) => row !== column).sort((a, b) => b[2] - a[2]);
-  const list = h("div", { class: "mistaken" });
+  const list = h("div.mistaken");
   const frequent = h(
-    "ul",
-    { class: "pairs", label: "evaluate.pairs" },
-    wrong.slice(0, MOST_PAIRS).map((pair) => h("li", {}, chip(pair, choose))),
+    "ul.pairs",
+    { label: "evaluate.pairs" },
+    wrong.slice(0, MOST_PAIRS).map((pair) => h("li", chip(pair, choose))),
   );
   return h(
-    "div",
-    { class: "results" },
+    "div.results",
     drawing(html.summary),
     h("h3", { t: "evaluate.confusion" }),
     muted("evaluate.confusion.about"),
     h(
-      "div",
-      { class: "confusions" },
+      "div.confusions",
       matrix(html, choose),
       h(
         "div",
-        {},
         frequent,
         found.per_class.length > MANY_LABELS &&
           picker({
@@ -48,7 +45,7 @@ export function results(found) {
         mistakes,
       ),
     ),
-    h("details", {}, h("summary", { t: "evaluate.classes" }), drawing(html.classes)),
+    h("details", h("summary", { t: "evaluate.classes" }), drawing(html.classes)),
   );
 }
 
@@ -76,7 +73,6 @@ function around(label, wrong, choose) {
 export function calibration(found) {
   return h(
     "div",
-    {},
     h("h3", { t: "evaluate.reliability" }),
     muted(["evaluate.reliability.about", { ece: percent(found.ece) }]),
     drawing(found.html.calibration),
@@ -85,7 +81,7 @@ export function calibration(found) {
 
 /** The drawing, whose cells show the mistakes behind them; the address of a cell has the places of its two labels. */
 function matrix({ confusion, labels }, choose) {
-  const element = h("div", {}, drawing(confusion));
+  const element = h("div", drawing(confusion));
   element.addEventListener("click", (event) => {
     const cell = event.target.closest("a.cell");
     if (!cell) return;
@@ -97,7 +93,7 @@ function matrix({ confusion, labels }, choose) {
 }
 
 function chip([row, column, n], choose) {
-  const count = h("span", { class: "number" }, ` ${number(n)}`);
+  const count = h("span.number", ` ${number(n)}`);
   return press([data(row), " → ", data(column), count], () => choose(row, column), "chip");
 }
 
@@ -111,7 +107,7 @@ function listed(found, row, column) {
   return [
     h("h4", { t: ["evaluate.mistakes", { ...pair, n }] }),
     n > here.length && muted(["evaluate.surest", { n: found.mistakes.length }]),
-    h("ol", {}, here.slice(0, MOST_MISTAKES).map((one) => mistake(one, column))),
+    h("ol", here.slice(0, MOST_MISTAKES).map((one) => mistake(one, column))),
   ];
 }
 
@@ -119,9 +115,8 @@ function mistake(one, column) {
   const sure = ["evaluate.sure", { share: percent(one.probability), column: visible(column) }];
   return h(
     "li",
-    {},
-    h("p", { class: "text", dir: "auto" }, visible(one.text)),
-    h("span", { class: "muted", t: sure }),
+    h("p.text", { dir: "auto" }, visible(one.text)),
+    h("span.muted", { t: sure }),
     " ",
     button("evaluate.open", () => open(one), "quiet"),
   );
