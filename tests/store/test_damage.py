@@ -21,6 +21,7 @@ from bunrui import StoredClassifier
 from bunrui.errors import BunruiError, DamagedError
 from bunrui.memory import document_digests
 from bunrui.selection import calibrate
+from bunrui.store import connection
 from tests.store.probing import reseal
 from tests.support.examples import quick
 
@@ -119,6 +120,24 @@ def test_a_bit_that_has_changed(good: Path, where: str, every: int, tmp_path: Pa
         for name in ("flipped.bunrui-wal", "flipped.bunrui-shm"):
             (tmp_path / name).unlink(missing_ok=True)
     assert wrong == []
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+@pytest.mark.parametrize(
+    "damage",
+    [lambda data: data[:5000], lambda data: data[:44] + b"\0\0\0\7" + data[48:], lambda data: data[:4096]],
+    ids=["cut", "format", "one page"],
+)
+def test_a_file_that_is_refused_has_nothing_beside_it(
+    tmp_path: Path, read_only: bool, damage: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / "mail.bunrui"
+    bunrui.create(path).close()
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(DamagedError) as caught:  # whoever holds the error holds what it was raised from
+        bunrui.open(path, read_only=read_only)
+    assert str(path) in str(caught.value) and os.listdir(tmp_path) == ["mail.bunrui"]
+    assert not any(other.path == str(path) for other in connection._open)
 
 
 # --- rows that are gone

@@ -162,6 +162,15 @@ def connect(path: str, *, read_only: bool, name: str | None = None) -> Connectio
                 factory=Connection,
             )
         connection.know(path, name, may_write=may_write, has_locks=mode != "immutable=1")
+    try:
+        _set_up(connection, read_only=read_only)
+    except BaseException:  # a damaged file: SQLite leaves no journal beside it only if it is closed
+        connection.close()
+        raise
+    return connection
+
+
+def _set_up(connection: Connection, *, read_only: bool) -> None:
     # A file may come from anywhere: its schema may call no functions, and writes nothing beside its own pages.
     for limit, most in _LIMITS.items():
         connection.setlimit(limit, most)
@@ -174,7 +183,6 @@ def connect(path: str, *, read_only: bool, name: str | None = None) -> Connectio
     connection.execute("PRAGMA wal_autocheckpoint = 0")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(f"PRAGMA query_only = {'ON' if read_only else 'OFF'}")
-    return connection
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:
