@@ -146,6 +146,18 @@ def test_searching_says_what_there_is(teach: Teach) -> None:
     assert "none: press n for a new label" in found.err and "  spam, ham\n" in found.err
 
 
+def test_a_key_that_does_nothing_says_so(teach: Teach, tmp_path: Path) -> None:
+    found = teach("x\x1b1q", "--labels", "spam,ham")
+    for key in "x␛":
+        assert f"  no label has the key {key}: / search  n new  , several  s skip  u undo  q stop\n" in found.err
+    assert list(learned(tmp_path).values()) == [["spam"]]
+
+
+def test_a_narrow_terminal_shows_all_of_it(teach: Teach, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "24")
+    assert "0 answers · 6 documents left" in " ".join(teach("q", "--labels", "spam,ham").err.split())
+
+
 def test_labels_beyond_the_keys_can_be_searched(teach: Teach, tmp_path: Path) -> None:
     names = ",".join(f"label{k:02d}" for k in range(50))
     found = teach("/label49\nq", "--labels", names)
@@ -212,6 +224,8 @@ def test_documents_without_an_answer_help(teach: Teach, tmp_path: Path) -> None:
         (["none.csv"], 1, "error: there is no file 'none.csv': check the path\n"),
         (["empty.csv"], 1, "error: there are no documents to be read: nothing was done\n"),
         (["inbox.csv", "--labels", f"ham,{'x' * 2000}"], 2, "has 2,000 characters"),
+        (["inbox.csv", "--labels", "a,,a"], 2, "error: invalid value for '--labels': 'a,,a' has an empty name: "),
+        (["inbox.csv", "--labels", "a, b,a"], 2, "error: --labels: the label 'a' comes twice: give it once\n"),
     ],
 )
 def test_bad_input_makes_no_file(

@@ -14,7 +14,7 @@ from bunrui.cli.console import interrupts, kept_whole, live, say, show, to_json
 from bunrui.cli.documents import reads_tables
 from bunrui.cli.options import PANEL, Analysis, LabelledDocuments, Model, Parts
 from bunrui.cli.output import check_folder, check_name, write_page
-from bunrui.cli.parameters import LabelledData, flag, option
+from bunrui.cli.parameters import LabelledData, flag, option, split_names
 from bunrui.errors import OptionError
 from bunrui.labels import as_list, type_of
 from bunrui.phrases import counted
@@ -27,17 +27,6 @@ if TYPE_CHECKING:
     from bunrui.selection.tune import Search
 
 
-def _split_names(given: str | None) -> list[str] | None:
-    """
-    >>> _split_names("binary, nbsvm")
-    ['binary', 'nbsvm']
-    """
-    names = None if given is None else [name.strip() for name in given.split(",")]
-    if names is not None and not all(names):
-        raise typer.BadParameter(f"{given!r} has an empty name: give names with commas between them.")
-    return names
-
-
 def compare(
     *,
     data: LabelledData,
@@ -45,12 +34,12 @@ def compare(
     parts: Parts,
     test: str | None = option("--test", "FILE", "Test documents with labels."),
     loo: bool = flag("--loo", "Predict each document by all the others; for models that are not trained.", panel=PANEL),
-    models: str | None = option("--models", "NAMES", "Only these models; by default all.", callback=_split_names),
+    models: str | None = option("--models", "NAMES", "Only these models; by default all.", callback=split_names),
     analyzers: str | None = option(
         "--analyzers",
         "NAMES",
         "universal, words, ja, zh, ko; words:2 has pairs of words, too. By default those that suit the text.",
-        callback=_split_names,
+        callback=split_names,
     ),
     baselines: bool = flag("--baselines", "Add scikit-learn's LinearSVC and LogisticRegression on TF-IDF."),
     html: str | None = option("--html", "PATH", "Write a page with a diagram, too."),

@@ -18,6 +18,18 @@ def _check_full(value: Any) -> Any:
     return value
 
 
+def split_names(given: str | None) -> list[str] | None:
+    """Names with commas between them.
+
+    >>> split_names("binary, nbsvm")
+    ['binary', 'nbsvm']
+    """
+    names = None if given is None else [name.strip() for name in given.split(",")]
+    if names is not None and not all(names):
+        raise typer.BadParameter(f"{given!r} has an empty name: give names with commas between them.")
+    return names
+
+
 def _declared(info: Any, default: Any, required: bool) -> Any:
     return field(default=MISSING if required else default, metadata={"parameter": info})
 

@@ -19,7 +19,7 @@ from bunrui.cli.console import interrupts, say, say_reading
 from bunrui.cli.documents import reads_tables
 from bunrui.cli.learn import Wanted
 from bunrui.cli.options import Documents, LearnedAnalysis, Model
-from bunrui.cli.parameters import argument, file_argument, flag, option
+from bunrui.cli.parameters import argument, file_argument, flag, option, split_names
 from bunrui.errors import DataError, LabelError, OptionError
 from bunrui.labels import text_of
 from bunrui.phrases import counted, excerpt, one_line, some, unfit, visible
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _KEYS = "123456789abcdefghijklmoprtvwxyz"
 _DIGITS = frozenset("0123456789")
 _NEW, _SEARCH, _SEVERAL = "n", "/", ","
+_KEYS_BESIDE = "/ search  n new  , several  s skip  u undo  q stop"
 _END = "\x04"  # Ctrl-D
 _MOST_LINES = 30
 _FEWEST = 10  # answers to documents at random: fewer leave an accuracy more than half wide
@@ -54,7 +55,9 @@ def teach(
     documents: Documents,
     model: Model,
     analysis: LearnedAnalysis,
-    labels: str | None = option("--labels", "NAMES", "Names of labels, with commas. New ones may come at any time."),
+    labels: str | None = option(
+        "--labels", "NAMES", "Names of labels, with commas. New ones may come at any time.", callback=split_names
+    ),
     wish: float | None = option(
         "--wish", "ACCURACY", "Say how many answers an accuracy such as 0.9 still takes.", min=0.0, max=1.0
     ),
@@ -86,7 +89,8 @@ def teach(
     """
     if "-" in data:
         raise OptionError("the standard input has the keys: give DATA as files.")
-    names = _names(labels)
+    given = list(labels or ())  # names, since the callback has split them
+    _check_labels(given)
     with interrupts(f"interrupted; all answers are in {file}"), ExitStack() as stack:
         wanted, is_new = Wanted(model, analysis.given()), not os.path.lexists(file)
         if not is_new:
@@ -103,7 +107,7 @@ def teach(
             say(f"{counted(asked.n_blank, 'document')} without text: left out")
         if unlabelled:
             asked.use_unlabelled()
-        names = [classifier.label_named(name) for name in names]
+        names = [classifier.label_named(name) for name in given]
         names += [name for name in classifier.counts.live_labels if name not in names]
         with _keyboard() as keys:
             n_learned = _Session(asked, names, keys, wish).run()
@@ -113,12 +117,11 @@ def teach(
             say(f"texts without a label: {classifier.unlabelled_.describe()}")
 
 
-def _names(labels: str | None) -> list[Any]:
-    names = list(dict.fromkeys(name.strip() for name in (labels or "").split(",") if name.strip()))
-    for name in names:
-        if reason := unfit(name):
+def _check_labels(names: list[str]) -> None:
+    for k, name in enumerate(names):
+        reason = "comes twice: give it once" if name in names[:k] else unfit(name)
+        if reason:
             raise OptionError(f"--labels: the label {excerpt(name, 40)!r} {reason}")
-    return names
 
 
 def _read(data: list[str], documents: Documents) -> list[str]:
@@ -254,7 +257,11 @@ class _Session:
             return self._new(self._line("new label: "))
         if key == _SEARCH:
             return self._search(self._line("label: "))
-        return next((label for label, own in self._key_of.items() if own == key), None)
+        for label, own in self._key_of.items():
+            if own == key:
+                return label
+        say(f"  no label has the key {one_line(key)}: {_KEYS_BESIDE}")
+        return None
 
     def _new(self, name: str) -> Any:
         if not name:
@@ -297,7 +304,8 @@ class _Session:
         shown = Text(visible(excerpt(question.text, _MOST_LINES * self._console.width)))
         title = "at random" if question.is_random else None
         done = f"{counted(len(self._asked.answers), 'answer')} · {_left(self._asked)}"
-        self._console.print(Panel(shown, title=title, subtitle=done))
+        self._console.print(Panel(shown, title=title))
+        self._console.print(Text(done, "dim"))  # not in the frame, which cuts it where the terminal is narrow
         self._say_progress()
         self._console.print(self._choices(question))
 
@@ -323,7 +331,7 @@ class _Session:
         more = len(self._labels) - len(self._key_of)
         if more > 0:
             line.append(f"  {_SEARCH} ", "bold cyan").append(f"{more:,} more")
-        return line.append("   / search  n new  , several  s skip  u undo  q stop", "dim")
+        return line.append(f"   {_KEYS_BESIDE}", "dim")
 
 
 def _shown(label: Any) -> str:
