@@ -72,10 +72,20 @@ def test_too_many_arguments(run) -> None:
     assert (code, out) == (2, "") and "(y)" in err and err.endswith("Try 'bunrui info --help'.\n")
 
 
-@pytest.mark.parametrize("value", ["0", "two"])
-def test_numbers_are_checked(run, value: str) -> None:
-    code, out, err = run("predict", "x", "--top", value)
-    assert (code, out) == (2, "") and "'--top'" in err and err.endswith("Try 'bunrui predict --help'.\n")
+@pytest.mark.parametrize(
+    ("command", "option", "value", "expected"),
+    [
+        ("predict", "--top", "0", "a whole number, at least 1"),
+        ("predict", "--top", "two", "a whole number, at least 1"),
+        ("predict", "--min-df", "0", "a whole number, at least 1"),
+        ("predict", "--unsure", "2", "a number, from 0 to 1"),
+        ("serve", "--port", "70000", "a whole number, from 0 to 65,535"),
+        ("set", "--m", "x", "a number"),
+    ],
+)
+def test_all_numbers_are_refused_in_one_way(run, command: str, option: str, value: str, expected: str) -> None:
+    said = f"error: invalid value for '{option}': it should be {expected}, not {value}.\n"
+    assert run(command, "x", option, value) == (2, "", f"{said}Try 'bunrui {command} --help'.\n")
 
 
 # --- completion

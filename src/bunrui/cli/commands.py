@@ -219,13 +219,14 @@ def _spare(command: Any) -> Any:
 
 
 class _Plain:
-    """Reads strings and choices, and leaves other values to typer."""
+    """Reads strings and choices, and leaves other values to typer; says itself which numbers are right."""
 
     def __init__(self, param: Any, theirs: Callable[[], Any]) -> None:
         self._theirs = theirs
         annotation = param.type_descriptor.annotation
         self._is_text = annotation in (str, list[str])
         self._choices = get_args(annotation) if param.type_descriptor.is_choice else ()
+        self._number = _describe_numbers(annotation, param.min, param.max) if annotation in (int, float) else None
         self._several = param.multiple or param.nargs == -1
 
     def __call__(self) -> _Plain:
@@ -238,4 +239,21 @@ class _Plain:
             return value
         if self._choices:
             raise typer.BadParameter(f"{choose_one(value, self._choices)}, not {value!r}.", ctx=ctx, param=param)
-        return self._theirs().coerce(value, param, ctx)
+        try:
+            return self._theirs().coerce(value, param, ctx)
+        except typer.BadParameter:
+            if self._number is None:
+                raise
+            raise typer.BadParameter(f"it should be {self._number}, not {value}.", ctx=ctx, param=param) from None
+
+
+def _describe_numbers(kind: type, least: float | None, most: float | None) -> str:
+    """The numbers that an option takes, in the words of `bunrui.errors.check_whole`.
+
+    >>> _describe_numbers(int, 1, None), _describe_numbers(float, 0.0, 1.0), _describe_numbers(float, None, None)
+    ('a whole number, at least 1', 'a number, from 0 to 1', 'a number')
+    """
+    noun = "a whole number" if kind is int else "a number"
+    if least is None:
+        return noun
+    return f"{noun}, at least {least:g}" if most is None else f"{noun}, from {least:g} to {most:,g}"
