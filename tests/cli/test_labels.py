@@ -115,6 +115,35 @@ def test_labels_look_the_same_everywhere(run: Run, file: str) -> None:
     assert run("label", "rename", file, str(label), "77").err.startswith(f"renamed {label} to 77 (")
 
 
+# The commands that show labels.
+SHOWN = [
+    ["predict", "a.bunrui", "a.jsonl", "--top", "2"],
+    ["explain", "a.bunrui", TEXTS[0]],
+    ["words", "a.bunrui"],
+    ["words", "a.bunrui", "\x1b[31mred\x07"],
+    ["evaluate", "a.bunrui", "a.jsonl"],
+    ["evaluate", "a.bunrui", "--loo", "--positive", "\x1b[31mred\x07"],
+    ["audit", "a.bunrui"],
+    ["info", "a.bunrui"],
+    ["log", "a.bunrui"],
+    ["log", "a.bunrui", "--documents"],
+    ["label", "rename", "a.bunrui", "\x1b[31mred\x07", "\x1b[32mgreen"],
+    ["teach", "a.bunrui", "more.txt"],
+]
+
+
+@pytest.mark.parametrize("arguments", SHOWN, ids=" ".join)
+def test_no_label_acts_on_a_terminal(run: Run, arguments: list[str]) -> None:
+    """Escapes, a bell, the one-byte CSI and a mark that turns the direction are shown as pictures."""
+    write("a.jsonl", ["\x1b[31mred\x07", "\x9b2J\u202e"] * 2)
+    Path("more.txt").write_text("tea at noon\n")
+    assert run("learn", "a.bunrui", "a.jsonl").code == 0
+    found = run(*arguments, stdin="q")
+    assert found.code == 0
+    assert not set(found.out + found.err) & set("\x1b\x07\x9b\u202e")
+    assert arguments == ["log", "a.bunrui"] or "␛[3" in found.out + found.err
+
+
 def test_fixes_and_files_of_two_types(run: Run, file: str) -> None:
     write("b.jsonl", [True, False, True, False])
     assert run("learn", "b.bunrui", "b.jsonl").code == 0 and classes("b.bunrui") == [False, True]
