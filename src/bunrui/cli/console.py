@@ -59,6 +59,11 @@ def to_json(value: Any) -> str:
     return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
+def quote(name: Any) -> str:
+    """A label, or a column, in a sentence: a string in quotes, a number as it is."""
+    return f"'{one_line(name)}'" if isinstance(name, str) else text_of(name)
+
+
 def stdout_console(width: int | None = None) -> Console:
     """A rich console on stdout; where that is no terminal, of a fixed width."""
     from rich.console import Console

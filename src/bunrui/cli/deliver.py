@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING
 
 import typer
 
@@ -17,9 +16,6 @@ from bunrui.cli.parameters import Classifier, flag, option
 from bunrui.errors import BunruiError, OptionError, UnlearnError
 from bunrui.labels import is_known, text_of
 from bunrui.phrases import some
-
-if TYPE_CHECKING:
-    from bunrui.classifier import AnyClassifier
 
 # As bogofilter has them; any other would be taken for an answer.
 _IS_POSITIVE, _IS_OTHER, _IS_UNSURE, FAILED = range(4)
@@ -82,14 +78,10 @@ def _ask(file: str, data: bytes, positive: str | None, unsure: float | None, exi
         if not is_known(wanted, labels) and not (exit_zero and positive is None):
             known = some((repr(text_of(label)) for label in labels), most=5)
             raise OptionError(f"{file} has no label {wanted!r}, but {known}: give one of them with --positive.")
-        threshold = 0.0 if unsure is None else _threshold(classifier, unsure)
+        threshold = 0.0 if unsure is None else Doubts(classifier, unsure).threshold
         mail, label, is_sure = deliver_mail(classifier, data, threshold)
     code = _IS_UNSURE if not is_sure else _IS_POSITIVE if label == wanted else _IS_OTHER
     return mail, 0 if exit_zero else code
-
-
-def _threshold(classifier: AnyClassifier, unsure: float) -> float:
-    return Doubts(classifier, unsure).threshold
 
 
 def _train(file: str, data: bytes, train: str | None, untrain: str | None) -> None:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import bunrui
 from bunrui.cli.collection import read_all
-from bunrui.cli.console import extent, interrupts, say, say_reading, uninterrupted
+from bunrui.cli.console import extent, interrupts, quote, say, say_reading, uninterrupted
 from bunrui.cli.documents import find_chosen, point_to_log, reads_tables, require, say_new
 from bunrui.cli.info import say_choice
 from bunrui.cli.options import Chosen, Documents, spell_value
 from bunrui.cli.parameters import Classifier, argument, flag, option
 from bunrui.errors import OptionError, UnlearnError
-from bunrui.labels import text_of
 from bunrui.phrases import counted, excerpt, one_line, some
 
 if TYPE_CHECKING:
@@ -259,14 +258,9 @@ def label(
         with uninterrupted():
             change_label = getattr(classifier, f"{action}_label")
             n_docs = change_label(has) if to is None else change_label(has, gets)
-        change = _PAST[action].format(name=_quoted(has), to=_quoted(gets))
+        change = _PAST[action].format(name=quote(has), to=quote(gets))
         say(f"{change} ({counted(n_docs, 'document')}): {_describe_now(classifier)}")
         say_choice(classifier, choice)
-
-
-def _quoted(label: Any) -> str:
-    """A label in a sentence: a string in quotes, a number as it is."""
-    return f"'{one_line(label)}'" if isinstance(label, str) else text_of(label)
 
 
 def _describe_now(classifier: bunrui.StoredClassifier) -> str:

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import typer
 
 import bunrui
-from bunrui.cli.console import say
+from bunrui.cli.console import quote, say
 from bunrui.cli.documents import Stdin
 from bunrui.cli.parameters import flag, option
 from bunrui.errors import EncodingError, OptionError, StoreError
 from bunrui.models import AUTO, CLASS_NORM_ALPHA, MODELS, TRAINED
-from bunrui.phrases import counted, one_line, some
+from bunrui.phrases import counted, some
 
 if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
@@ -476,12 +476,8 @@ def warn_of_columns(known: list[str], reader: Reader) -> None:
     if not gone:
         return
     new = [name for name in reader.columns if name not in known]
-    more = f" and have {some(map(_quote, new), 5)}, which was not there" if new else ""
-    say(f"warning: these rows lack {some(map(_quote, gone), 5)}{more}; 'bunrui undo' takes them back")
-
-
-def _quote(name: str) -> str:
-    return f"'{one_line(name)}'"
+    more = f" and have {some(map(quote, new), 5)}, which was not there" if new else ""
+    say(f"warning: these rows lack {some(map(quote, gone), 5)}{more}; 'bunrui undo' takes them back")
 
 
 # --- the engine
