@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bunrui.cells import ranges
+
 Array = npt.NDArray[Any]
 Arrays = Mapping[str, Array]
 
@@ -77,8 +79,7 @@ def list_words(words: list[bytes]) -> dict[str, Array]:
         rows = np.arange(lo, min(lo + _BLOCK, len(words)))
         prefixes[rows] = _shared(text, starts, sizes, rows)
     is_kept = np.ones(len(text), bool)
-    # A byte is left out where it stands less than the prefix behind the start of its word.
-    is_kept[np.repeat(starts, prefixes) + _counting(prefixes)] = False
+    is_kept[ranges(starts, prefixes)] = False  # each word begins with its prefix
     return {"prefixes": prefixes, "suffixes": sizes - prefixes, "texts": text[is_kept]}
 
 
@@ -90,8 +91,3 @@ def _shared(text: Array, starts: Array, sizes: Array, rows: Array) -> Array:
     mine, before = (text[np.minimum(starts[some][:, None] + steps, last)] for some in (rows, rows - 1))
     room = np.minimum(sizes[rows], sizes[rows - 1])[:, None] > steps
     return np.asarray(np.logical_and.accumulate((mine == before) & room, axis=1).sum(axis=1))
-
-
-def _counting(sizes: Array) -> Array:
-    """0, 1, … for each of some sizes, one after the other."""
-    return np.asarray(np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes))

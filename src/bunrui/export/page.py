@@ -23,10 +23,11 @@ from bunrui.errors import DataError, Option, OptionError
 from bunrui.evaluation.labelled import Labelled
 from bunrui.evaluation.loo import own_documents
 from bunrui.export.packing import list_values, list_words, pack
-from bunrui.export.weights import Integers, Source, rank, with_weights
+from bunrui.export.weights import Source, rank, with_weights
 from bunrui.kernel import unicode
 from bunrui.kernel.reference import EMOTICONS
 from bunrui.labels import as_list, text_of
+from bunrui.sparse import Integers
 from bunrui.views.markup import Markup, asset, document, element, isolated
 
 MOST_BYTES = 20_000_000

@@ -24,13 +24,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import Analyzer
-from bunrui.analysis.analyzer import distinct, documents_of, n_docs_of
+from bunrui.analysis.analyzer import distinct, documents_of
 from bunrui.classifier import AnyClassifier
 from bunrui.counts import Counts, Label
-from bunrui.engines import threads
 from bunrui.errors import OptionError, Step
 from bunrui.kernel import score as scoring
-from bunrui.kernel.slices import each_slice
+from bunrui.models.counting import score_documents
 from bunrui.models.heads import HeadForm
 from bunrui.models.linear import Reader
 from bunrui.models.model import Form
@@ -38,10 +37,9 @@ from bunrui.models.scorer import Scorer
 from bunrui.models.trained import Fitted, TrainedModel
 from bunrui.models.twcnb import StepsForm
 from bunrui.models.view import CountView
+from bunrui.sparse import Floats, Integers
 
 T = TypeVar("T")
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 _BLOCK = 1 << 17  # features that are weighed at a time
 
@@ -217,12 +215,7 @@ def _score_rows(fitted: Fitted, form: Form, texts: Any, columns: Integers) -> Fl
 def _score(reader: Reader, analyzer: Analyzer, texts: Any) -> Floats:
     if reader.scorer.presence and reader.linear.reading[scoring.SMOOTH]:
         texts = distinct(analyzer, texts)  # a word that was never learned counts once, too
-    docs, recipe = documents_of(analyzer, texts)
-    out = np.empty((n_docs_of(docs), len(reader.view.counts.labels)))
-    longest = threads.longest_document(docs, recipe)
-    reader.weights()
-    each_slice(lambda lo, hi: reader.score_slice(docs, recipe, lo, hi, longest, out), threads.bounds_of(docs, recipe))
-    return np.ascontiguousarray(out[:, reader.columns])
+    return score_documents(reader, *documents_of(analyzer, texts))[:, reader.columns]
 
 
 def with_weights(classifier: AnyClassifier, make: Callable[[Source], T]) -> T:

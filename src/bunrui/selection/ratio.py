@@ -37,6 +37,7 @@ from bunrui.kernel.arithmetic import log1p
 from bunrui.kernel.library import run
 from bunrui.kernel.slices import each_slice
 from bunrui.kernel.workspace import scratch_for
+from bunrui.models.counting import score_documents
 from bunrui.models.linear import Reader
 from bunrui.models.scorer import Scorer
 from bunrui.models.view import FeatureCounts, whole
@@ -67,7 +68,7 @@ class Collisions(NamedTuple):
     n_features : int
         Distinct features of target and raw: 64 times those of a 64th of the hashes.
     share : float
-        Of these features, how many share their bucket with another.
+        The share of these features that have another one in their bucket.
     """
 
     n_buckets: int
@@ -264,14 +265,7 @@ class _Features:
 
     def read(self, texts: Any) -> Floats:
         """The ratio of every document, and how many known features it has, (2, n_docs)."""
-        docs, recipe = documents_of(self._analyzer, texts)
-        reader = self._current_reader()
-        out = np.empty((len(texts), 2))
-        longest = threads.longest_document(docs, recipe)
-        reader.weights()
-        bounds = threads.bounds_of(docs, recipe)
-        each_slice(lambda lo, hi: reader.score_slice(docs, recipe, lo, hi, longest, out), bounds)
-        return out.T
+        return score_documents(self._current_reader(), *documents_of(self._analyzer, texts)).T
 
     def _current_reader(self) -> Reader:
         """A model of the counts as they are now: its first class has the ratio, its second one counts the features."""
