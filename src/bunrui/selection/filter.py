@@ -25,7 +25,6 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from bunrui.analysis import AnalyzerSpec
@@ -264,10 +263,7 @@ class Selection:
         with closing(Best(self._choice.n_rows(self.ratio.n_raw), self._folder)) as best:
             for rows, ratios in self._scored():
                 keys = ratios if noise is None else ratios + noise.draw(len(ratios))
-                wanted = best.wanted(keys)
-                if wanted.any():
-                    chosen = rows.filter(pa.array(wanted))
-                    best.add(keys[wanted], pa.table({"rows": chosen, "log_ratio": ratios[wanted]}))
+                best.add(keys, pa.table({"rows": rows, "log_ratio": ratios}))
             for table in best.rows():
                 yield Rows(table["rows"].combine_chunks(), table["log_ratio"].to_numpy())
 
@@ -329,18 +325,15 @@ class Best:
         self._floor = -np.inf
         self._file = _Spilled(folder)
 
-    def wanted(self, keys: Floats) -> npt.NDArray[np.bool_]:
-        """Which rows may be among the best, after all rows before them."""
-        return np.asarray(keys > self._floor)
-
     def add(self, keys: Floats, rows: pa.Table) -> None:
-        """Take rows, all or those that are wanted; the next ones come behind them."""
-        kept = np.flatnonzero(self.wanted(keys))
+        """Take those of the next rows that may be among the best."""
+        is_wanted = keys > self._floor
+        kept = keys[is_wanted]
         if not len(kept):
             return
-        self._keys.append(keys[kept])
+        self._keys.append(kept)
         self._places.append(np.arange(len(kept)) + self._file.n_rows)
-        self._file.write(rows if len(kept) == rows.num_rows else rows.take(pa.array(kept)))
+        self._file.write(rows if len(kept) == rows.num_rows else rows.filter(pa.array(is_wanted)))
         self._n_keys += len(kept)
         if self._n_keys >= 2 * self._k + _SLACK:
             self._prune()
