@@ -7,8 +7,8 @@
     n[f] - n[f, l]     the rest of label l; never counted
     w                  one occurrence adds it to the score of a class; it comes from the formula of the estimator
 
-So all labels come from one pass over the rows, however many labels a row has.  The rests are dense, be the labels as
-sparse as they may: tables are made for blocks of labels, and kept where all of them together are small.
+So one pass over the rows counts all labels, however many a row has.  The counts of a rest are dense, even where those
+of its label are sparse.  So tables are made for a block of labels at a time, and kept only where all of them are small.
 
 Labels come in one of three forms:
 
@@ -23,8 +23,9 @@ its lists are label sets.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
 import numpy as np
@@ -69,9 +70,9 @@ class MultilabelNB(CountingClassifier):
         The formula with its parameters, by default `MultinomialNB()`.  Its `prior` is of two classes, 0 (rest) and 1
         (label).  `ComplementNB` has no prior; without `norm` it is `MultinomialNB` without a prior.
     threshold : float, (n_labels,) array, mapping from label to float, or "folds"
-        0 by default.  "folds" chooses one for each label: the best F1 on the scores that rows get from counts without
-        their fold (row k is of fold k modulo 5; folds are subtracted, not counted again).  Below 0 it goes only for an
-        F1 of .3 or more.
+        0 by default.  "folds" chooses for each label the threshold with the best F1.  Row k is in fold k modulo 5, and
+        the counts without this fold score it (folds are subtracted, not counted again).  A threshold below 0 is chosen
+        only for an F1 of .3 or more.
 
     Attributes
     ----------
@@ -93,8 +94,7 @@ class MultilabelNB(CountingClassifier):
     have the same form, label sets as sets.  With one label a row, the label with the largest score is predicted, and
     thresholds are not used.
 
-    There is no `decision_function`: the scores have a name of their own, `predict_log_odds`, as they do not know of the
-    thresholds.
+    There is no `decision_function`: `predict_log_odds` gives the scores, before any threshold.
 
     A label that no row has is never predicted, a label that all rows have always is.
 
@@ -387,7 +387,7 @@ class LabelCounts(Remembering):
         return int(self.own.part.n_features)
 
     def pair(self, label: int) -> ClassCounts:
-        """A label and the rest as two classes, 0 (rest) and 1 (label), as far as priors and parameters ask."""
+        """The rows of a rest (class 0) and of its label (class 1), without features: for priors and parameters."""
         docs = self.doc_count[label] if len(self.classes) else 0
         return ClassCounts(np.array([0, 1]), np.maximum(np.array([self.n_docs - docs, docs]), 0), {})
 
@@ -404,11 +404,12 @@ class LabelCounts(Remembering):
         own = self.own.minus(other.own, keep, exact)
         every = self.every.minus(other.every, self.every.classes, exact)
         cells, totals = own.part.cells, every.part.cells.toarray()[:, 0]
-        # Each could be taken back alone; a label has not more than all rows have, but for rounding of fractions.
+        # Both can be subtracted, and the rows may still have had other labels: then a label has more left than all
+        # rows together.  Sums of fractions are rounded.
         whole = own.doc_count.dtype.kind == cells.data.dtype.kind == every.doc_count.dtype.kind == "i"
         room = 1 if whole else 1 + 1e-9
         if (own.doc_count > every.doc_count * room).any() or (cells.data > totals[cells.row_of_cells()] * room).any():
-            raise UnlearnError("this was never learned: not with these labels")
+            raise UnlearnError("these rows were never learned with these labels")
         return LabelCounts(own, every)
 
 
@@ -445,13 +446,13 @@ class PairView(NamedTuple):
         return np.arange(self.n_features, dtype=np.uint32)
 
     def gather(self, ids: Ids, by_docs: bool) -> FeatureCounts:
-        """The cells of some columns, one for each label and each rest, be they 0."""
+        """The cells of some columns: one for each label and each rest, also where it is 0."""
         own, every = (part.part.cells_of(ids).toarray() for part in (self.learned.own, self.learned.every))
         return FeatureCounts.of_table(ids, _with_rest(own[:, self.labels], every), every[:, 0])
 
 
 def _with_rest(own: Numbers, total: Any) -> Numbers:
-    """Numbers of labels, then those of their rests; of fractions a rest may fall below 0 by rounding."""
+    """Numbers of labels, then those of their rests: at least 0, also where fractions were rounded."""
     return np.concatenate([own, np.maximum(total - own, 0)], axis=-1)
 
 
@@ -497,48 +498,41 @@ def log_odds(model: DiscreteNB, learned: LabelCounts, X: Any) -> Floats:
     """
     n_labels = len(learned.classes)
     if learned.n_features * n_labels <= DENSE_CELLS:
-        table, bias = _kept(model, learned)
+        # Made once for the same counts and parameters.
+        make = partial(_whole_table, model, learned)
+        table, bias = learned.once("table", (type(model), model.key()), make)
         scores = np.asarray(X @ table + bias)
     else:
         X = sparse.csr_array(X)
         ids = np.unique(X.indices).astype(np.uint32)
-        X, priors = X[:, ids], log_priors(model, learned)
+        X = X[:, ids]
         scores = np.empty((X.shape[0], n_labels))
-        for chosen in _blocks(learned.n_features, n_labels):
-            table, bias = _block(model, learned, priors, chosen, ids)
-            scores[:, chosen] = X @ table + bias
+        for labels, table, bias in _tables(model, learned, ids):
+            scores[:, labels] = X @ table + bias
     scores[:, learned.doc_count >= learned.n_docs] = np.inf
     scores[:, learned.doc_count == 0] = -np.inf
     return scores
 
 
-def _kept(model: DiscreteNB, learned: LabelCounts) -> tuple[Floats, Floats]:
-    """Weights of all columns and labels, made once for the same counts and parameters."""
-
-    def make() -> tuple[Floats, Floats]:
-        ids, priors = np.arange(learned.n_features, dtype=np.uint32), log_priors(model, learned)
-        blocks = _blocks(learned.n_features, len(learned.classes))
-        tables, biases = zip(*(_block(model, learned, priors, chosen, ids) for chosen in blocks), strict=True)
-        return np.hstack(tables), np.concatenate(biases)
-
-    table: tuple[Floats, Floats] = learned.once("table", (type(model), model.key()), make)
-    return table
+def _whole_table(model: DiscreteNB, learned: LabelCounts) -> tuple[Floats, Floats]:
+    """The weights of all columns and labels, and the biases of the labels."""
+    ids = np.arange(learned.n_features, dtype=np.uint32)
+    _, tables, biases = zip(*_tables(model, learned, ids), strict=True)
+    return np.hstack(tables), np.concatenate(biases)
 
 
-def _block(model: DiscreteNB, learned: LabelCounts, priors: Floats, chosen: slice, ids: Ids) -> tuple[Floats, Floats]:
-    view = PairView(learned, chosen)
+def _tables(model: DiscreteNB, learned: LabelCounts, ids: Ids) -> Iterator[tuple[slice, Floats, Floats]]:
+    """The weights of some columns for as many labels at a time as fit into memory, and the biases of these labels."""
+    priors, n_labels = log_priors(model, learned), len(learned.classes)
     # A prior of -inf decides by itself, and would only spoil the table.
-    prior = np.where(np.isfinite(priors), priors, 0.0)[chosen]
-    scorer = model.scorer_of(view, np.concatenate([prior[:, 1], prior[:, 0]]))
-    table = dense_table(view, scorer, ids)
-    n = table.shape[1] // 2
-    return table[:, :n] - table[:, n:], scorer.bias[:n] - scorer.bias[n:]
-
-
-def _blocks(n_features: int, n_labels: int) -> list[slice]:
-    """Labels whose tables fit into memory."""
-    step = max(1, _BLOCK_CELLS // max(n_features, 1))
-    return [slice(at, min(at + step, n_labels)) for at in range(0, max(n_labels, 1), step)]
+    priors = np.where(np.isfinite(priors), priors, 0.0)
+    step = max(1, _BLOCK_CELLS // max(learned.n_features, 1))
+    for at in range(0, max(n_labels, 1), step):
+        labels = slice(at, min(at + step, n_labels))
+        view, prior = PairView(learned, labels), priors[labels]
+        scorer = model.scorer_of(view, np.concatenate([prior[:, 1], prior[:, 0]]))
+        table, n = dense_table(view, scorer, ids), len(prior)
+        yield labels, table[:, :n] - table[:, n:], scorer.bias[:n] - scorer.bias[n:]
 
 
 # Labels and thresholds
@@ -589,7 +583,7 @@ def _label_sets(y: Any) -> tuple[Labels, Any]:
     rows = _rows(y)
     for k, row in enumerate(rows):
         if not isinstance(row, _COLLECTIONS):
-            raise LabelError(f"row {k} has {row!r}: give all rows a list or a set of labels, be it empty")
+            raise LabelError(f"row {k} has {row!r}: give each row a list or a set of labels, even if empty")
     flat = [label for row in rows for label in row]
     kinds = {isinstance(label, str) for label in flat}
     if len(kinds) > 1:
@@ -622,7 +616,7 @@ def _is_bit(value: Any) -> bool:
 
 
 def _thresholds(threshold: Any, classes: Labels) -> Floats:
-    """One threshold for each label, from a number, one for each, or a mapping from label; others are 0."""
+    """A threshold for each label: one number for all, one of a sequence, or that of a mapping, where others have 0."""
     if isinstance(threshold, Mapping):
         for label in threshold:
             if label not in classes.tolist():
