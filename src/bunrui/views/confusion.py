@@ -19,7 +19,7 @@ from bunrui.labels import text_of
 from bunrui.phrases import counted, one_line, percent
 from bunrui.views.charts import BLUE, ORANGE, SIZE
 from bunrui.views.markup import Markup, Phrase, element, fit, text_width
-from bunrui.views.tables import Column, Table, numbers, words
+from bunrui.views.tables import Column, Table, numbers, shade, words
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -38,9 +38,7 @@ _MOST_PAIRS = 10  # of a list in the terminal
 _LONGEST_NAME = 150.0  # in a drawing
 _LONGEST_LABEL, _SHORTEST_LABEL = 24, 4  # in the terminal
 
-# Black is readable on all of these, and none is lost on a light or a dark screen.
-_FEW = (160, 165, 170)
-_MANY = (240, 90, 80)
+_WRONG = (240, 90, 80)  # the colour of a row that is wholly wrong
 
 
 def most_confused(metrics: Metrics, most: int = _MOST_LABELS) -> list[Label]:
@@ -273,13 +271,10 @@ def _percent(share: float) -> str:
 
 def _shade(share: float, is_right: bool) -> Style:
     """Green where label and prediction agree; else the more red, the larger the share of the row."""
-    from rich.color import Color
     from rich.style import Style
 
     if not share:
         return Style(dim=True)
     if is_right:
         return Style(color="green", bold=True)
-    strength = math.sqrt(share)  # one in a hundred is still seen
-    mixed = (round(a + (b - a) * strength) for a, b in zip(_FEW, _MANY, strict=True))
-    return Style(color="black", bgcolor=Color.from_rgb(*mixed))
+    return shade(_WRONG, math.sqrt(share))  # one in a hundred is still seen

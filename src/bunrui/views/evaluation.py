@@ -146,8 +146,7 @@ def sets_table(plain: MultilabelMetrics, best: MultilabelMetrics) -> Table:
 
 def set_labels_table(metrics: MultilabelMetrics, thresholds: Mapping[Label, float]) -> Table:
     """The labels of sets, with their thresholds; of many, those with the lowest F1."""
-    lowest = sorted(metrics.per_label, key=lambda one: (one.f1, -one.support))[:_MOST_ON_PAGE]
-    listed = [one for one in metrics.per_label if one in lowest]
+    listed = _lowest(metrics.per_label, _MOST_ON_PAGE)
     cells = [
         [
             one.label,
@@ -161,6 +160,12 @@ def set_labels_table(metrics: MultilabelMetrics, thresholds: Mapping[Label, floa
     columns = [*words(_LABEL), *numbers(_PRECISION, _RECALL, _F1, _DOCUMENTS, Phrase("Threshold", "sets.threshold"))]
     caption = Phrase("Precision, recall and F1 of each label", "evaluate.classes.about")
     return Table(columns, cells, caption=caption, values=values, is_long=len(cells) > _MANY_ROWS)
+
+
+def _lowest(rows: Sequence[Any], most: int) -> list[Any]:
+    """The rows with the lowest F1, of equal ones those with more documents, in the order in which they came."""
+    order = sorted(range(len(rows)), key=lambda k: (rows[k].f1, -rows[k].support))
+    return [rows[k] for k in sorted(order[:most])]
 
 
 def _headline(metrics: Metrics, interval: Interval | None = None) -> Text:
@@ -321,8 +326,7 @@ def classes_table(
     rows = [one for one in metrics.per_class if one.label in metrics.occurring]
     caption: str = Phrase("Precision, recall and F1 of each label", "evaluate.classes.about")
     if most is not None and len(rows) > most:
-        lowest = sorted(rows, key=lambda one: (one.f1, -one.support, one.label))[:most]
-        rows = [one for one in rows if one in lowest]
+        rows = _lowest(rows, most)
         caption = f"{caption}: the {most} of {len(metrics.occurring):,} labels with the lowest F1"
     areas = {one.label: (one.roc_auc, one.average_precision) for one in rankings}
     cells, values = [], []

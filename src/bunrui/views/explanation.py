@@ -24,6 +24,7 @@ from bunrui.labels import text_of
 from bunrui.phrases import excerpt, some, visible
 from bunrui.views.charts import BLUE, ORANGE
 from bunrui.views.markup import Markup, Phrase, element, fragment, isolated, joined
+from bunrui.views.tables import shade
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -276,24 +277,18 @@ def _plain(explanation: Explanation) -> str:
 
 # --- the terminal
 
-# Black is readable on all of these, and none is lost on a light or a dark screen.
-_NEUTRAL = (160, 165, 170)
 _FOR = (86, 180, 233)
 _AGAINST = (230, 159, 0)
 
 
 def _style(value: float, largest: float) -> Style:
     """Without colours, underlined is against and bold is strong."""
-    from rich.color import Color
     from rich.style import Style
 
     strength = _strength(value, largest)
     if strength < 0.1:
         return Style()
-    end = _FOR if value > 0 else _AGAINST
-    mixed = [round(a + (b - a) * strength) for a, b in zip(_NEUTRAL, end, strict=True)]
-    background = Color.from_rgb(*mixed)
-    return Style(color="black", bgcolor=background, bold=strength > 0.7, underline=value < 0)
+    return shade(_FOR if value > 0 else _AGAINST, strength) + Style(bold=strength > 0.7, underline=value < 0)
 
 
 def _terminal(explanation: Explanation) -> Group:

@@ -68,7 +68,7 @@ class Phrase(str):
 
 
 def escaped(text: str) -> Markup:
-    """Text as HTML: half a character, which no encoding has, becomes the sign for that.
+    """Text as HTML; a lone surrogate, which no encoding can hold, becomes U+FFFD.
 
     >>> escaped("<b> & \\0 \\ud800"), escaped(Markup("<b>"))
     ('&lt;b&gt; &amp; ␀ \ufffd', '<b>')

@@ -11,6 +11,7 @@ from bunrui.phrases import excerpt, some, visible
 from bunrui.views.markup import Markup, Phrase, element, fragment, isolated
 
 if TYPE_CHECKING:
+    from rich.style import Style
     from rich.table import Table as RichTable
 
 
@@ -179,6 +180,19 @@ def _text(cell: Any, column: Column) -> Any:
         return cell
     folds = column.overflow == "fold"
     return Text(visible(cell), no_wrap=None if folds else True, overflow="fold" if folds else "ellipsis")
+
+
+# Black is readable on it and on all mixtures with it, and none is lost on a light or a dark screen.
+_GREY = (160, 165, 170)
+
+
+def shade(colour: tuple[int, int, int], strength: float) -> Style:
+    """Black letters of the terminal, on grey (strength 0), on a colour (1), or on a mixture of both."""
+    from rich.color import Color
+    from rich.style import Style
+
+    mixed = (round(a + (b - a) * strength) for a, b in zip(_GREY, colour, strict=True))
+    return Style(color="black", bgcolor=Color.from_rgb(*mixed))
 
 
 def figures(found: Sequence[tuple[str, str, str]]) -> Markup:
