@@ -183,7 +183,7 @@ def test_mcnemar_wrong_input(first: Any, second: Any) -> None:
     with pytest.raises(DataError) as raised:
         mcnemar(first, second)
     assert str(raised.value) == (
-        "give two lists of True and False, one of each for each document: whether its label is right"
+        "give a list for each classifier, with True or False for each document: whether it is right"
     )
 
 

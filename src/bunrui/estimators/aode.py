@@ -123,7 +123,7 @@ class AODE(CountingClassifier):
         """
         if exact and hasattr(self, "_learned") and self._is_cut():
             raise UnlearnError(
-                "columns were cut by what these rows say too: fit again, or pass exact=False to keep the cuts"
+                "the cuts were learned from these rows, too: fit again, or pass exact=False to keep the cuts"
             )
         return super().unlearn(X, y, sample_weight, exact=exact)
 

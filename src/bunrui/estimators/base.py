@@ -268,7 +268,7 @@ class CountingClassifier(RowClassifier):
         return self.log_prior_of(self._known("class_log_prior_"))
 
     def log_prior_of(self, learned: Any) -> Floats:
-        """log P(c); -inf where it was given as 0, or is empirical and the class was declared, and has no rows."""
+        """log P(c); -inf where P(c) was given as 0, and, if it is empirical, for a declared class without rows."""
         docs, prior = learned.doc_count, self.prior
         if self.class_prior is not None:
             given = np.asarray(self.class_prior, np.float64)
@@ -276,7 +276,7 @@ class CountingClassifier(RowClassifier):
                 expected = f"one number for each of {len(docs)} classes"
                 raise OptionError(option="class_prior", value=given.tolist(), expected=expected)
             if not (np.isfinite(given) & (given >= 0)).all() or not given.any():
-                expected = "numbers above 0, or 0 for some"
+                expected = "numbers from 0 on, some above 0"
                 raise OptionError(option="class_prior", value=given.tolist(), expected=expected)
             shares = given
         else:

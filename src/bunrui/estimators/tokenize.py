@@ -232,7 +232,7 @@ class Reading(NamedTuple):
     analyzer : Analyzer or None
         The kernels that find the same features in texts.
     shortest : int
-        The fewest words of an n-gram, where the kernels are to see to that.
+        The fewest words of an n-gram, where the kernels make n-grams.
     prepare : function or None
         From a document to the text that the kernels read; None where they read it as it is.
     takes_any : bool
@@ -319,7 +319,7 @@ def by_tokens(
     if letters is None or preprocess != Preprocess(lower=True, strip=None) or orders[1] > MAX_ORDER:
         takes_any = not (is_pattern and isinstance(preprocess, Preprocess))
         return Reading(decode, Chain((decode, preprocess, tokenize, *rest)), takes_any=takes_any)
-    # Others leave nothing out, as no token has an upper-case letter or a space; but a spec would fold them.
+    # No token has an upper-case letter or a space.  A stop word that has one leaves nothing out; a spec would fold it.
     lower = [word for word in stop if word == normal.lower(word).strip()]
     spec = AnalyzerSpec(name="words", words=orders[1], stop_words=lower)
     analyze = Chain((decode, Tokens(AnalyzerSpec(name="words"), letters), *rest))
@@ -336,7 +336,7 @@ def by_spec(decode: Decode, preprocess: Step, spec: AnalyzerSpec, orders: tuple[
     steps: tuple[Step, ...] = (Tokens(spec.replace(words=1)), make_ngrams("word", (shortest, longest)))
     if spec.name == "universal":
         steps = (Tokens(spec),)
-    # Dictionaries make their n-grams from one word on: of others, the plain functions make them.
+    # Analyzers with a dictionary make n-grams from one word on; those from two words on come from plain functions.
     analyzer = analyzer_of(spec) if shortest == 1 or spec.name == "words" else None
     takes_any = not isinstance(preprocess, Preprocess)
     return Reading(decode, Chain((decode, preprocess, *steps)), analyzer, shortest, prepare, takes_any)

@@ -477,5 +477,5 @@ def _sets(given: Any, which: str) -> list[set[Any]]:
     rows = list(given) if listed is None else listed()
     for d, row in enumerate(rows):
         if isinstance(row, str) or not isinstance(row, Iterable):
-            raise LabelError(f"{which} labels: document {d} has {row!r}: give a list or a set of labels, be it empty")
+            raise LabelError(f"{which} labels: document {d} has {row!r}: give a list or a set of labels, even if empty")
     return [set(row) for row in rows]

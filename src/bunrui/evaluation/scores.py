@@ -191,7 +191,7 @@ def recall_at_fpr(positive: Booleans, scores: Floats, fpr: float) -> float:
 def macro(measure: Callable[[Booleans, Floats], float], own: Booleans, scores_of: Callable[[int], Floats]) -> float:
     """The mean of a measure over the classes, each against the rest, where it is defined.
 
-    `own` are (n_docs, n_classes), `scores_of` a class (n_docs,).
+    `own` is (n_docs, n_classes); `scores_of(c)` has the scores of class c, (n_docs,).
 
     >>> own, scores = np.array([[True, False], [False, True]]), np.array([[0.7, 0.3], [0.6, 0.4]])
     >>> macro(roc_auc, own, lambda c: scores[:, c])

@@ -180,7 +180,7 @@ def mcnemar(first: Any, second: Any) -> McNemar:
     """
     one, other = np.asarray(first), np.asarray(second)
     if one.dtype != bool or other.dtype != bool or one.ndim != 1 or one.shape != other.shape:
-        raise DataError("give two lists of True and False, one of each for each document: whether its label is right")
+        raise DataError("give a list for each classifier, with True or False for each document: whether it is right")
     b, c = int((one & ~other).sum()), int((other & ~one).sum())
     if b + c < _FEW_DISCORDANT:
         tail = sum(math.comb(b + c, k) for k in range(min(b, c) + 1)) / 2 ** (b + c)

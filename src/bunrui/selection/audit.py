@@ -38,8 +38,8 @@ from bunrui.views.explanation import Contribution, Explanation
 # With two labels the order is the same with any number.
 NEAR = 0.02
 
-# A label is in doubt where fewer documents than these have it, of those that look as much like it; one seems to be
-# missing where all but these have it.
+# Of the documents that look as much like a label, a smaller share than this has it: then it is in doubt.  A smaller
+# share than this lacks it: then it seems to be missing.
 UNLIKELY = 0.05
 
 
@@ -53,7 +53,7 @@ class Doubt(NamedTuple):
     is_given : bool
         Whether the document has it.
     probability : float
-        How many of the documents that look as much like the label have it.
+        Of the documents that look as much like the label, the share that has it.
     """
 
     label: Label

@@ -4,10 +4,10 @@
                 text.  The documents up to there that have an answer are a random sample of the pool: they tell the
                 accuracy of the present classifier, each predicted by the model of all the others
     the rest    of CANDIDATES documents that are drawn at random, the one whose two best labels are nearest to each
-                other, and whose likely label has few documents yet, by a classifier of all answers but those at
-                random: so these are no harder, when they are left out, than the pool is.  To draw few of them
-                spreads the questions over the whole pool, and a question costs as little with a million documents as
-                with a hundred
+                other, and whose likely label has few documents yet.  A classifier of all answers but those at random
+                chooses it: else the documents at random would be harder, when they are left out, than the pool is.
+                Few candidates spread the questions over the whole pool, and a question costs as little with a million
+                documents as with a hundred
 
 An answer is learned at once.  The classifier keeps everything: a queue over the same documents goes on where the last
 one stopped.  Before each question and each answer, it takes in the answers that others have given meanwhile.

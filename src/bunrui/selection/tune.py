@@ -104,8 +104,8 @@ class Tuning:
     settings : Settings
         The choice.
     trials : tuple of Trial
-        In their order.  Some settings are there twice: those that cannot leave out one document at a time were held by
-        folds against the best of the others.
+        In their order.  The best settings that were measured by leave-one-out are there twice: they were measured by
+        folds, too, to compare them with those that can be measured in no other way.
     choice : Choice
         The choice among those that were measured like the chosen one.
     metric : Metric
@@ -325,7 +325,8 @@ def _try_counting(search: Search, automatic: Settings, scripts: Scripts | None) 
         _climb(search, start)
     for change in _REST:
         best = search.top(1)[0]
-        # Without a word, classes of one size change as a whole: a model would be fitted for each document.
+        # With `class_norm`, a word that falls below `min_df` changes all weights of its classes: a model would be
+        # fitted for each document.
         if _makes_sense(best.model, change) and not (best.class_norm and "min_df" in change):
             search.run(best.replace(**change))
 
@@ -434,7 +435,7 @@ def _makes_sense(model: str, change: dict[str, Any]) -> bool:
 Metric = Literal["accuracy", "macro_f1", "log_loss"]
 METRICS: tuple[Metric, ...] = ("accuracy", "macro_f1", "log_loss")
 
-# Where the best has one document more and none less, the lead is one standard error, but for rounding.
+# If the best is right in one document more and in none less, its lead is one standard error, but for rounding.
 _ONE = 1 + 1e-9
 
 
