@@ -14,7 +14,7 @@ from sklearn.model_selection import cross_val_predict
 import bunrui
 from bunrui import AODE, NBAROW, NBSVM, TWCNB, AnalyzerSpec, TextClassifier, TextVectorizer
 from bunrui.data import read
-from bunrui.errors import LabelError, MismatchError, NotLearnedError, OptionError, UnlearnError
+from bunrui.errors import DataError, LabelError, MismatchError, NotLearnedError, OptionError, UnlearnError
 from bunrui.kernel import slices
 from bunrui.memory import document_digests
 from bunrui.models import TRAINED
@@ -454,3 +454,12 @@ def test_a_file_that_keeps_no_texts(tmp_path):
             clf.slim(tmp_path / "d.bunrui")
         clf.configure(model="binary").slim(tmp_path / "d.bunrui")
         assert clf.with_model("twcnb").predict(["b"]).tolist() == ["y"]
+
+
+@pytest.mark.parametrize("model", ["nbsvm", "arow", "twcnb"])
+def test_tokens_and_counts_are_no_rows_of_a_table(model: str) -> None:
+    clf = TextClassifier(model, analyzer="columns").learn(['{"age": 39}', '{"age": 40}'], ["x", "y"])
+    for document in ({"age=39": 1}, ["age=39"]):
+        for ask in (lambda d: clf.predict([d]), lambda d: clf.predict_proba([d]), clf.explain):
+            with pytest.raises(DataError, match="rows of tables come as JSON strings"):
+                ask(document)

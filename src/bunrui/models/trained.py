@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import Analyzer
+from bunrui.analysis.analyzer import check_given
+from bunrui.analysis.texts import is_given
 from bunrui.classcounts import MOST_PAIRS
 from bunrui.counts import Counts, Label
 from bunrui.engines.matrix import look_up
@@ -298,6 +300,8 @@ def rows_of(
     texts: Any, analyzer: Analyzer, counts: Counts, ids: Integers | None, width: int, *, sort: bool = True
 ) -> Sparse:
     """The counts of some features in texts, (n_docs, width); without `sort`, in the order of each text."""
+    if is_given(texts):
+        check_given(analyzer)
     X = look_up(texts, analyzer, 1, counts.vocabulary, sort=sort)
     if ids is not None:
         return X.columns(ids)
