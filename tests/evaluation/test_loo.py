@@ -117,6 +117,20 @@ def test_equals_learning_the_other_documents(model: str, data: st.DataObject) ->
 
 
 @every
+@pytest.mark.parametrize("prior", ["empirical", "uniform", ("smoothed", 0.3)])
+@pytest.mark.parametrize("has_sets", [False, True])
+def test_short_documents_of_many_classes_share_their_numbers(model: str, prior: Any, has_sets: bool) -> None:
+    # Sixty documents of a few kinds: two words or three, and perhaps one that no other has.  One label is alone.
+    rng = np.random.default_rng(0)
+    texts = [[f"w{w}" for w in rng.integers(0, 9, 2 + d % 2)] + [f"only{d}"] * (d % 4 == 0) for d in range(60)]
+    labels: list[Any] = ["alone", *(f"c{c:02}" for c in rng.integers(0, 12, 59))]
+    if has_sets:
+        labels = [{label, f"c{d % 5:02}"} if d % 3 == 0 else {label} for d, label in enumerate(labels)]
+    for variants in ({}, *({name: True} for name in MODELS[model].options)):
+        check(texts, labels, model=model, prior=prior, **variants)
+
+
+@every
 @given(corpus=corpora(), most=st.integers(1, 6), method=st.sampled_from(["mi", "chi2"]))
 @settings(max_examples=5)
 def test_selection_is_that_of_the_other_documents(

@@ -340,7 +340,8 @@ class Weighed(NamedTuple):
     weights: F64s  # (cells)
     shared: F64s  # (entries), or empty
     own: F64s  # of each feature of the rows in each of its own classes
-    linear: Linear  # (rows, classes)
+    linear: Linear
+    places: I64s  # (rows, classes): where the numbers of `linear` stand
     presence: int
 
 
@@ -360,7 +361,8 @@ def score_rows(corpus: Corpus, lo: int, hi: int, weighed: Weighed, sums: Sums, o
             c = i64(corpus.labels.classes[label])
             sums.weights[c] = own_sum(corpus, row, weighed, at_own + label - first, last - first)
         for c in range(n_classes):
-            out[d * n_classes + c] = score_of(weighed.linear, sums.rest, (row - lo) * n_classes + c, sums.weights[c])
+            at = i64(weighed.places[(row - lo) * n_classes + c])
+            out[d * n_classes + c] = score_of(weighed.linear, sums.rest, at, sums.weights[c])
         at_own += (i64(rows.starts[row + 1]) - i64(rows.starts[row])) * (last - first)
 
 

@@ -9,7 +9,9 @@ are chosen anew for every document, each is taken out of the counts, scored, and
 
 `Without` gives every document classes of its own: document b of a block has the classes b * C … b * C + C - 1, C being
 the number of classes.  So one call of a formula gives bias, slope and weights for a block of documents, with the same
-bits as if all documents but one had been learned.
+bits as if all documents but one had been learned.  Many of these classes have the same numbers: documents of one kind,
+which take as many words and features away, leave the same in all classes but their own.  Where it halves the work, each
+kind has its classes once.
 
 In a class without the document, the weights of a feature depend on the feature, and on its occurrences in the document:
 `kernel/loo.py` calls this pair an entry.  The weights of entries are made once for each model.
@@ -145,8 +147,10 @@ class Ground:
         The cells of the entries that the view has, as they are, and without the document in classes of others.
     places : (n_cells,) int64
         Where these cells stand in the lists.
+    min_df : int
+        Documents that a feature of the view has at least.
     blocks : dict
-        The counts without each document, by part, where they serve for many formulas.
+        The counts without each document, by part and by layout, where they serve for many formulas.
     """
 
     view: View
@@ -160,7 +164,8 @@ class Ground:
     before: FeatureCounts
     after: FeatureCounts
     places: Integers
-    blocks: dict[int, list[Without]] = field(default_factory=dict)
+    min_df: int
+    blocks: dict[tuple[int, bool], list[Without]] = field(default_factory=dict)
 
     @property
     def n_classes(self) -> int:
@@ -183,12 +188,13 @@ class Ground:
         out[self.is_known] = values
         return out
 
-    def without(self, part: int, *, keep: bool) -> Iterable[Without]:
+    def without(self, part: int, *, by_kind: bool, keep: bool) -> Iterable[Without]:
         """The counts without each document of a part, block by block; with `keep`, they are made once."""
-        if part in self.blocks:
-            return self.blocks[part]
-        blocks = (Without(self, part, lo, hi) for lo, hi in _blocks(self.parts[part], self.n_classes))
-        return self.blocks.setdefault(part, list(blocks)) if keep else blocks
+        key = part, by_kind
+        if key in self.blocks:
+            return self.blocks[key]
+        blocks = (Without(self, part, lo, hi, by_kind) for lo, hi in _blocks(self.parts[part], self.n_classes))
+        return self.blocks.setdefault(key, list(blocks)) if keep else blocks
 
 
 def ground_of(
@@ -216,7 +222,7 @@ def ground_of(
     lists = Lists(table.reshape(-1), classes, counts)
     # In place of a feature that no other document has, any number will do.
     after = before._replace(totals=np.maximum(before.totals - takes[is_known], 0))
-    return Ground(view, by_docs, labels, parts, entries, lists, is_known, is_left, before, after, places)
+    return Ground(view, by_docs, labels, parts, entries, lists, is_known, is_left, before, after, places, min_df)
 
 
 def classes_of(labels: Labels, groups: Integers) -> tuple[Integers, Integers]:
@@ -282,9 +288,18 @@ class Summed(NamedTuple):
 
 
 class Without:
-    """The counts without a document, for the rows lo … hi - 1 of a part."""
+    """The counts without a document, for the rows lo … hi - 1 of a part.
 
-    def __init__(self, ground: Ground, part: int, lo: int, hi: int) -> None:
+    With `by_kind`, rows of one kind share the classes that have lost no document, where that saves half of them or
+    more.  There are no sums over the vocabulary then, and nobody may ask whether words are features.
+
+    Attributes
+    ----------
+    places : (n_rows * n_classes,) int64
+        Where the numbers of a class without a row stand.
+    """
+
+    def __init__(self, ground: Ground, part: int, lo: int, hi: int, by_kind: bool) -> None:
         rows, labels, n_classes = ground.parts[part], ground.labels, ground.n_classes
         self._ground = ground
         self.rows, self.entries, self.bounds = rows, ground.entries[part], (lo, hi)
@@ -303,12 +318,41 @@ class Without:
         self.n_features, self._n_terms = np.repeat(left.n_features, n_classes), np.repeat(left.n_terms, n_classes)
         self._class_sum: Integers = left.class_sum
         self.doc_count = np.tile(view.doc_count, n)
-        self.doc_count[row * n_classes + own_classes] -= np.repeat(rows.copies[lo:hi], n_labels)
+        places = row * n_classes + own_classes
+        self.doc_count[places] -= np.repeat(rows.copies[lo:hi], n_labels)
         starts = np.cumsum(own.lengths, dtype=np.int64) - own.lengths
         ids = rows.features[begin:end]
         self.before = FeatureCounts(ids, starts, own.lengths, own.classes, own.counts, own.totals)
         self.after = self.before._replace(counts=own.others, totals=own.left)
         self._sums: Iterator[Summed] = iter(())
+        self.places, self._n_places = np.arange(n * n_classes), n * n_classes
+        if by_kind:
+            n_emptied = np.bincount(row[self.doc_count[places] == 0], minlength=n)
+            numbers = left.n_features, left.n_terms, rows.copies[lo:hi], n_labels, n_emptied
+            self._share(np.stack(numbers), places)
+
+    def _share(self, numbers: Integers, own: Integers) -> None:
+        """Give rows with the same numbers, (n_numbers, n_rows), one set of classes; `own` are those of a single row."""
+        kinds: dict[tuple[int, ...], int] = {}
+        kind = np.array([kinds.setdefault(key, len(kinds)) for key in zip(*numbers.tolist(), strict=True)])
+        n_classes = self._ground.n_classes
+        n_shared = len(kinds) * n_classes
+        if 2 * (n_shared + len(own)) > len(self.places):
+            return
+        self.places = (kind[:, None] * n_classes + np.arange(n_classes)).reshape(-1)
+        self.places[own] = n_shared + np.arange(len(own))
+        self._n_places = n_shared + len(own)
+        self.after = self.after._replace(classes=self.places[self.after.classes].astype(np.int32))
+        for name in ("n_features", "_n_terms", "_class_sum", "doc_count"):
+            setattr(self, name, self.placed(getattr(self, name)))
+
+    def placed(self, numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Numbers of every class without every row, as formulas read them."""
+        if self._n_places == len(numbers):
+            return numbers
+        out = np.zeros(self._n_places, numbers.dtype)
+        out[self.places] = numbers  # rows that share a class have the same number there
+        return out
 
     def reading(self, sums: list[Summed]) -> Self:
         """The same for a formula that has asked for these sums of all documents."""
@@ -370,9 +414,14 @@ class Whole:
     def __init__(self, ground: Ground) -> None:
         view, self._ground = ground.view, ground
         self.n_features, self.total = view.n_features, view.total
-        self.words_of, self.has_words = view.words_of, view.has_words
+        self.words_of, self.asks_words = view.words_of, False
         self.doc_count = np.concatenate([view.doc_count, np.maximum(view.doc_count - 1, 0)])
         self.sums: list[Summed] = []
+
+    def has_words(self, words: list[str]) -> list[bool]:
+        """Whether words are features; that somebody asks is noted."""
+        self.asks_words = True
+        return self._ground.view.has_words(words)
 
     def class_sum(self, by_docs: bool) -> Integers:
         """N_c, (n_classes,)."""
@@ -448,15 +497,18 @@ def score_without(
     weights = ground.laid_out(scorer.weights(ground.after, ground.once if keep else None))
     out = np.empty((len(ground.labels.groups), n_classes))
     reading = np.array([0, int(smooth)], np.int64)
+    # A feature of fewer than `min_df` documents is gone from the classes of others, too.
+    by_kind = not whole.sums and not whole.asks_words and ground.min_df == 1
 
     def score(part: int, _: int) -> None:
         sums = Sums(np.empty(n_classes), np.empty(3), np.empty(0, np.uint32))
-        for without in ground.without(part, keep=keep):
+        for without in ground.without(part, by_kind=by_kind, keep=keep):
             lo, hi = without.bounds
-            mine = formula(without.reading(whole.sums), priors_of(without.rows.docs[lo:hi]).reshape(-1))
+            priors = without.placed(priors_of(without.rows.docs[lo:hi]).reshape(-1))
+            mine = formula(without.reading(whole.sums), priors)
             linear = Linear(mine.bias, mine.scale, mine.slope, mine.unseen, reading)
             own = np.ascontiguousarray(mine.weigh(without.after))
-            weighed = Weighed(weights, shared, own, linear, int(mine.presence))
+            weighed = Weighed(weights, shared, own, linear, without.places, int(mine.presence))
             run(kernel.score_rows, without.corpus, lo, hi, weighed, sums, out.reshape(-1))
 
     each_slice(score, range(len(ground.parts) + 1))
