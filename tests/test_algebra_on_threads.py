@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -207,6 +208,28 @@ def test_who_stops_asking_waits_for_what_is_under_way() -> None:
     results.close()  # type: ignore[attr-defined]
     assert sorted(begun) == sorted(done) == list(range(len(done)))
     assert len(done) < 100
+
+
+def test_an_interrupt_before_submit_returns_waits_for_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BUNRUI_THREADS", "2")
+    begun, done = threading.Event(), []
+    pool = slices._pool()
+    submit = pool.submit
+
+    def work(k: int) -> None:
+        begun.set()
+        time.sleep(0.05)
+        done.append(k)
+
+    def submit_and_interrupt(task: Any) -> None:
+        submit(task)
+        assert begun.wait(PATIENCE)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pool, "submit", submit_and_interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        slices.each_slice(lambda lo, _: work(lo), range(4))
+    assert done == [0]
 
 
 def test_an_error_in_turn() -> None:

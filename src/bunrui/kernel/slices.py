@@ -45,64 +45,59 @@ def in_turn(work: Callable[[S], T], things: Iterable[S], most: int | None = None
     if len(first) < 2 or n_threads() == 1 or getattr(_here, "is_of_pool", False):
         yield from map(work, chain(first, rest))
         return
-    under_way: deque[tuple[S, Future[T] | None]] = deque()
+    from concurrent.futures import CancelledError
+
+    under_way: deque[_Task[S, T]] = deque()
     is_full = False
     try:
         for thing in chain(first, rest):
-            future = None
+            task = _Task(work, thing)
+            # Before it is sent: an interrupt may come while its thread works already, and `submit` has not returned.
+            under_way.append(task)
             if not is_full:
-                task = _Task(work, thing)
                 try:
-                    future = _pool().submit(task)
+                    _pool().submit(task)
+                    task.is_sent = True
                 except RuntimeError:  # there is no memory for another thread: this one does the rest
                     is_full = True
                     _pool().shutdown(cancel_futures=True)
                     _pool.cache_clear()
-                    # The thing was in the queue before its thread could not start, and another may have taken it.
-                    future = task.ran
-            under_way.append((thing, future))
             if len(under_way) > (most or 2 * n_threads()):
-                yield _result(work, *under_way[0])
+                yield under_way[0].result(is_full)
                 under_way.popleft()
         while under_way:
-            yield _result(work, *under_way[0])
+            yield under_way[0].result(is_full)
             under_way.popleft()
     finally:
         # Who is interrupted must not go on while others still write to the same arrays.
-        from concurrent.futures import CancelledError
-
-        for _, future in under_way:
-            if future is not None:
-                with suppress(CancelledError):
-                    future.exception()
+        for task in under_way:
+            if is_full or not task.is_sent:
+                task.ran.cancel()
+            with suppress(CancelledError):
+                task.ran.exception()
 
 
 class _Task(Generic[S, T]):
-    """Work on one thing; `ran` has its result, or its error, once a thread has done it."""
+    """Work on one thing, to be done once; `ran` has its result, or its error."""
 
     def __init__(self, work: Callable[[S], T], thing: S) -> None:
-        self._work, self._thing = work, thing
-        self.ran: Future[T] | None = None
-
-    def __call__(self) -> T:
         from concurrent.futures import Future
 
-        ran: Future[T] = Future()
+        self._work, self._thing = work, thing
+        self.ran: Future[T] = Future()
+        self.is_sent = False
+
+    def __call__(self) -> None:
+        if not self.ran.set_running_or_notify_cancel():
+            return
         try:
-            ran.set_result(self._work(self._thing))
+            self.ran.set_result(self._work(self._thing))
         except BaseException as error:
-            ran.set_exception(error)
-        self.ran = ran
-        return ran.result()
+            self.ran.set_exception(error)
 
-
-def _result(work: Callable[[S], T], thing: S, future: Future[T] | None) -> T:
-    from concurrent.futures import CancelledError
-
-    if future is not None:
-        with suppress(CancelledError):
-            return future.result()
-    return work(thing)
+    def result(self, is_full: bool) -> T:
+        """The result; where the pool takes no more, the caller does the work that no thread has begun."""
+        return self._work(self._thing) if is_full and self.ran.cancel() else self.ran.result()
 
 
 _here = threading.local()
