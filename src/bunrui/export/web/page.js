@@ -19,14 +19,14 @@ function create(classifier, about, text) {
   let [timer, chosen] = [0, null];
   const { labels } = classifier;
   const area = h("textarea", { id: "text", rows: 5, dir: "auto", spellcheck: "false", hint: "export.hint" });
-  const headline = h("p.headline", { "aria-live": "polite" });
-  const why = h("div.why");
-  const shares = h("div.side.shares");
+  const headline = h("p", { class: "headline", "aria-live": "polite" });
+  const why = h("div", { class: "why" });
+  const shares = h("div", { class: "side shares" });
   const result = h(
-    "section.result",
-    { label: "predict.result" },
+    "section",
+    { class: "result", label: "predict.result" },
     headline,
-    h("div.split", why, shares),
+    h("div", { class: "split" }, why, shares),
   );
 
   function run() {
@@ -50,7 +50,7 @@ function create(classifier, about, text) {
       headline,
       data(labels[order[0]], { class: "label" }),
       " ",
-      h("span.share", percent(probabilities[order[0]])),
+      h("span", { class: "share" }, percent(probabilities[order[0]])),
     );
     replace(why, h("h2", { t: "predict.why" }), contributions ? explanation(found, labels) : muted(LONG));
     const best = order.filter((c, place) => place < MOST_BARS || c === found.label);
@@ -95,18 +95,20 @@ function create(classifier, about, text) {
 
 const examples = (open) =>
   h(
-    "div.row.examples",
-    h("span.muted", { t: "predict.examples" }),
+    "div",
+    { class: "row examples" },
+    h("span", { class: "muted", t: "predict.examples" }),
     EXAMPLES.map((key) => button(key, () => open(t(key)), "chip")),
   );
 
 /** Where the page comes from, and what it lacks. */
 function origin(labels, { documents, model, version, pruning }) {
   return h(
-    "footer.muted",
+    "footer",
+    { class: "muted" },
     h("p", { t: ["export.origin", { n: documents, labels, model, version }] }),
     h("p", { t: "export.offline" }),
-    pruning && h("p.pruning", { t: lack(pruning) }),
+    pruning && h("p", { class: "pruning", t: lack(pruning) }),
     pruning && h("p", { t: cost(pruning) }),
   );
 }
@@ -130,7 +132,7 @@ async function start() {
   );
   language.value = preferred(null);
   speak(language.value, phrases[language.value]);
-  document.querySelector("header").append(h("div.tools", language));
+  document.querySelector("header").append(h("div", { class: "tools" }, language));
   try {
     const weights = document.getElementById("weights");
     const classifier = new Classifier(await unpack(weights.textContent));
@@ -143,7 +145,7 @@ async function start() {
     });
   } catch (error) {
     const reason = visible(error.message);
-    replace(main, h("p.notice", { role: "alert", t: ["export.broken", { reason }] }));
+    replace(main, h("p", { class: "notice", role: "alert", t: ["export.broken", { reason }] }));
   }
   document.documentElement.dataset.ready = "";
 }

@@ -101,12 +101,13 @@ async function checkToken() {
 
 function askToken(why) {
   const input = h("input", { type: "password", id: "secret", autocomplete: "off", required: true });
-  const wrong = h("p.warning", { role: "alert" });
+  const wrong = h("p", { class: "warning", role: "alert" });
   const form = h(
     "form",
+    {},
     h("h2", { t: "token.title" }),
     h("p", { t: "token.about" }),
-    h("p.field.wide", h("label", { for: "secret", t: "token.label" }), input),
+    h("p", { class: "field wide" }, h("label", { for: "secret", t: "token.label" }), input),
     wrong,
     inRow(h("button", { type: "submit", class: "primary", t: "token.use" }), closer(() => dialog)),
   );
@@ -137,7 +138,7 @@ function forgetToken() {
 // --- dialogs
 
 function opened(content) {
-  const dialog = h("dialog", content);
+  const dialog = h("dialog", {}, content);
   document.body.append(dialog);
   dialog.addEventListener("close", () => dialog.remove());
   dialog.showModal();
@@ -149,13 +150,15 @@ const closer = (dialog) => button("page.close", () => dialog().close());
 function listKeys() {
   const turn = (isOff) => (isOff ? localStorage.setItem(KEYS_OFF, "1") : localStorage.removeItem(KEYS_OFF));
   const off = checkbox("keys-off", turn, Boolean(localStorage.getItem(KEYS_OFF)));
-  const line = (keys, key) => [h("dt", keys.map((name) => h("kbd", name))), h("dd", { t: key })];
+  const line = (keys, key) => [h("dt", {}, keys.map((name) => h("kbd", {}, name))), h("dd", { t: key })];
   const dialog = opened(
     h(
       "div",
+      {},
       h("h2", { t: "keys.title" }),
       h(
-        "dl.keys",
+        "dl",
+        { class: "keys" },
         Object.entries(LETTERS).map(([letter, name]) => line([letter], `${name}.title`)),
         line(["/"], "keys.input"),
         line(["Ctrl", "Enter"], "keys.predict"),
@@ -208,7 +211,7 @@ function tellAbout() {
   replace(
     notice,
     h("span", { t: why }),
-    ways.map((name) => [" ", h("a.button", { href: `#/${name}`, t: `${name}.title` })]),
+    ways.map((name) => [" ", h("a", { class: "button", href: `#/${name}`, t: `${name}.title` })]),
   );
   show(place("token"), info.service.writable);
   bind(place("token"), canWrite() ? "token.forget" : "token.enter");

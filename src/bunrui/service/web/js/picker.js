@@ -58,10 +58,10 @@ export function picker({ labels, chosen = [], several = false, onPick, key = "pi
     "aria-expanded": "false",
   });
   const list = h("ul", { id, role: "listbox", label: "picker.labels", "aria-multiselectable": several && "true" });
-  const left = h("p.muted", { role: "status" });
-  const popup = h("div.popup", { hidden: true }, list, left);
-  const chips = h("div.chips");
-  const element = h("div.picker", several && chips, input, popup);
+  const left = h("p", { class: "muted", role: "status" });
+  const popup = h("div", { class: "popup", hidden: true }, list, left);
+  const chips = h("div", { class: "chips" });
+  const element = h("div", { class: "picker" }, several && chips, input, popup);
 
   const isOpen = () => !popup.hidden;
   const resting = () => (several ? "" : visible(picked[0] ?? ""));
@@ -109,7 +109,7 @@ export function picker({ labels, chosen = [], several = false, onPick, key = "pi
         on: { mousedown: (event) => event.preventDefault(), click: () => pick(place) },
       },
       isNew ? h("span", { t: ["picker.make", { label: visible(name) }] }) : data(name),
-      beside !== undefined && h("span.number", typeof beside === "number" ? number(beside) : beside),
+      beside !== undefined && h("span", { class: "number" }, typeof beside === "number" ? number(beside) : beside),
     );
 
   function activate(place) {

@@ -14,25 +14,28 @@ const MOST_MISTAKES = 50;
 
 export function results(found) {
   const { html } = found;
-  const mistakes = h("div.mistakes", { "aria-live": "polite" });
+  const mistakes = h("div", { class: "mistakes", "aria-live": "polite" });
   const choose = (row, column) => replace(mistakes, listed(found, row, column));
   const wrong = found.pairs.filter(([row, column]) => row !== column).sort((a, b) => b[2] - a[2]);
-  const list = h("div.mistaken");
+  const list = h("div", { class: "mistaken" });
   const frequent = h(
-    "ul.pairs",
-    { label: "evaluate.pairs" },
-    wrong.slice(0, MOST_PAIRS).map((pair) => h("li", chip(pair, choose))),
+    "ul",
+    { class: "pairs", label: "evaluate.pairs" },
+    wrong.slice(0, MOST_PAIRS).map((pair) => h("li", {}, chip(pair, choose))),
   );
   return h(
-    "div.results",
+    "div",
+    { class: "results" },
     drawing(html.summary),
     h("h3", { t: "evaluate.confusion" }),
     muted("evaluate.confusion.about"),
     h(
-      "div.confusions",
+      "div",
+      { class: "confusions" },
       matrix(html, choose),
       h(
         "div",
+        {},
         frequent,
         found.per_class.length > MANY_LABELS &&
           picker({
@@ -45,7 +48,7 @@ export function results(found) {
         mistakes,
       ),
     ),
-    h("details", h("summary", { t: "evaluate.classes" }), drawing(html.classes)),
+    h("details", {}, h("summary", { t: "evaluate.classes" }), drawing(html.classes)),
   );
 }
 
@@ -73,6 +76,7 @@ function around(label, wrong, choose) {
 export function calibration(found) {
   return h(
     "div",
+    {},
     h("h3", { t: "evaluate.reliability" }),
     muted(["evaluate.reliability.about", { ece: percent(found.ece) }]),
     drawing(found.html.calibration),
@@ -81,7 +85,7 @@ export function calibration(found) {
 
 /** The drawing, whose cells show the mistakes behind them; the address of a cell has the places of its two labels. */
 function matrix({ confusion, labels }, choose) {
-  const element = h("div", drawing(confusion));
+  const element = h("div", {}, drawing(confusion));
   element.addEventListener("click", (event) => {
     const cell = event.target.closest("a.cell");
     if (!cell) return;
@@ -93,7 +97,7 @@ function matrix({ confusion, labels }, choose) {
 }
 
 function chip([row, column, n], choose) {
-  const count = h("span.number", ` ${number(n)}`);
+  const count = h("span", { class: "number" }, ` ${number(n)}`);
   return press([data(row), " → ", data(column), count], () => choose(row, column), "chip");
 }
 
@@ -107,7 +111,7 @@ function listed(found, row, column) {
   return [
     h("h4", { t: ["evaluate.mistakes", { ...pair, n }] }),
     n > here.length && muted(["evaluate.surest", { n: found.mistakes.length }]),
-    h("ol", here.slice(0, MOST_MISTAKES).map((one) => mistake(one, column))),
+    h("ol", {}, here.slice(0, MOST_MISTAKES).map((one) => mistake(one, column))),
   ];
 }
 
@@ -115,8 +119,9 @@ function mistake(one, column) {
   const sure = ["evaluate.sure", { share: percent(one.probability), column: visible(column) }];
   return h(
     "li",
-    h("p.text", { dir: "auto" }, visible(one.text)),
-    h("span.muted", { t: sure }),
+    {},
+    h("p", { class: "text", dir: "auto" }, visible(one.text)),
+    h("span", { class: "muted", t: sure }),
     " ",
     button("evaluate.open", () => open(one), "quiet"),
   );

@@ -22,11 +22,12 @@ export function problem(error) {
     place("alert"),
     h(
       "div",
+      {},
       h("strong", { t: `problem.${title}` }),
       " ",
       why(BROAD.includes(kind) ? error.message : null, error.fields),
       error.ways?.map(({ t: key, run }) => button(key, run)),
-      h("button.quiet", { type: "button", label: "page.close", on: { click: hush } }, "×"),
+      h("button", { class: "quiet", type: "button", label: "page.close", on: { click: hush } }, "×"),
     ),
   );
   if (!(error instanceof Problem)) console.error(error);
@@ -48,6 +49,7 @@ export function why(message, fields = {}) {
   const isGeneral = GENERAL.includes(cause) && !choices;
   return h(
     "span",
+    {},
     file && !isGeneral && h("span", { t: [line ? "cause.line" : "cause.in", words] }),
     h("span", { t: [key, words] }),
     isGeneral && h("small", { lang: "en" }, " ", data(message)),
@@ -107,9 +109,9 @@ export function lastOf() {
 export async function withProgress(target, start, unit = "job.documents") {
   const aborting = new AbortController();
   const bar = h("progress", { label: "job.progress" });
-  const count = h("span.muted");
+  const count = h("span", { class: "muted" });
   const cancel = button("job.cancel", () => aborting.abort(), "quiet");
-  const element = h("div.progress", bar, count, cancel);
+  const element = h("div", { class: "progress" }, bar, count, cancel);
   const progress = ({ progress: { done, total } }) => {
     if (total) Object.assign(bar, { max: total, value: done });
     bind(count, total ? unit : "job.waiting", { done, total });
@@ -187,4 +189,4 @@ export function lasting(name, target, show, { unit, grow = () => {} } = {}) {
 
 /** A line that says that the classifier was changed after something was measured; null if it was not. */
 export const aged = ({ transactions }) =>
-  transactions === state.info.transactions ? null : h("p.warning", { t: "job.old" });
+  transactions === state.info.transactions ? null : h("p", { class: "warning", t: "job.old" });

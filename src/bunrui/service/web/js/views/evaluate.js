@@ -17,7 +17,7 @@ export const evaluate = (options) => work(own()[0], { ...own()[1], ...options })
 export function create() {
   let measured = null; // how to measure the same again: { path, json }, and whether that is done with a file
   const running = h("div");
-  const found = h("div.found");
+  const found = h("div", { class: "found" });
   const learning = h("div");
   const alone = oneAtATime((isBusy) => {
     files.lock(isBusy);
@@ -47,11 +47,11 @@ export function create() {
       aged(known),
       name && h("h3", { t: ["evaluate.tested", { name }] }),
       result.unknown?.length > 0 &&
-        h("p.warning", { t: ["evaluate.unknown", { labels: result.unknown.map(visible).join(", ") }] }),
+        h("p", { class: "warning", t: ["evaluate.unknown", { labels: result.unknown.map(visible).join(", ") }] }),
       canReport && reporting,
       results(result),
       result.sets && sets(result.sets),
-      h("div.grid", calibration(result), growing),
+      h("div", { class: "grid" }, calibration(result), growing),
     );
     announce(t("evaluate.done", { accuracy: percent(result.accuracy) }));
   }
@@ -59,7 +59,7 @@ export function create() {
   const sets = ({ html }) => [
     drawing(html.figures),
     muted("evaluate.thresholds"),
-    h("details", h("summary", { t: "evaluate.classes" }), drawing(html.labels)),
+    h("details", {}, h("summary", { t: "evaluate.classes" }), drawing(html.labels)),
   ];
 
   /** A page to keep: measured once more, since nobody may want one. */
@@ -104,9 +104,9 @@ export function create() {
     announce(t("evaluate.curve.done"));
   }
 
-  const growing = h("section", h("h3", { t: "evaluate.curve" }), inRow(growth), learning);
+  const growing = h("section", {}, h("h3", { t: "evaluate.curve" }), inRow(growth), learning);
   replace(found, growing);
-  const testing = h("details", h("summary", { t: "evaluate.file" }), files.drop, files.about);
+  const testing = h("details", {}, h("summary", { t: "evaluate.file" }), files.drop, files.about);
   const element = view(
     "evaluate",
     inRow(go),

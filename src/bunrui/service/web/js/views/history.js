@@ -25,13 +25,13 @@ export function create() {
   const name = h("input", { type: "text", id: "author", maxlength: 100, autocomplete: "name" });
   name.value = author.get();
   name.addEventListener("change", () => author.set(name.value.trim()));
-  const outcome = h("div.outcome", { role: "status" });
-  const list = h("ol.changes");
+  const outcome = h("div", { class: "outcome", role: "status" });
+  const list = h("ol", { class: "changes" });
   const more = button("history.older", () => readOlder(), null, { hidden: true });
-  const past = h("fieldset", list, more);
+  const past = h("fieldset", {}, list, more);
   const found = browser();
   const locked = muted("history.readonly");
-  const signing = h("p", field("history.name", name));
+  const signing = h("p", {}, field("history.name", name));
   const element = view(
     "history",
     h("h3", { t: "history.changes" }),
@@ -86,7 +86,7 @@ export function create() {
     replace(
       list,
       changes.map((change) => line(change, standing)),
-      !changes.length && h("li.muted", { t: "history.empty" }),
+      !changes.length && h("li", { class: "muted", t: "history.empty" }),
     );
     show(more, older !== null);
   }
@@ -94,7 +94,7 @@ export function create() {
   function line(change, standing) {
     const after = standing.filter(({ number }) => number > change.number);
     const isLast = change === standing[0];
-    const behind = h("div.behind");
+    const behind = h("div", { class: "behind" });
     const press = (key, act, kind = "quiet") => canWrite() && button(key, act, kind);
     const look = oneAtATime()((begin) => openBehind(change, behind, opening, look, begin));
     const opening = press("history.show", () => look(null));
@@ -102,10 +102,11 @@ export function create() {
     return h(
       "li",
       { class: change.undone && "undone", "data-number": change.number },
-      h("p.what", told(change), poolChange(change), chosenModel(change)),
+      h("p", { class: "what" }, told(change), poolChange(change), chosenModel(change)),
       h(
-        "p.facts.muted",
-        h("span.number", `#${change.number}`),
+        "p",
+        { class: "facts muted" },
+        h("span", { class: "number" }, `#${change.number}`),
         h("time", { datetime: change.time }, when(change.time)),
         change.note.by && data(change.note.by, { class: "who" }),
         change.undone && h("span", { t: undoing(change) }),
@@ -151,7 +152,7 @@ export function create() {
 
   const chosenModel = ({ note }) => {
     const model = note.choice?.candidate?.model;
-    return model && h("span.muted", { t: ["history.chose", { model: visible(String(model)) }] });
+    return model && h("span", { class: "muted", t: ["history.chose", { model: visible(String(model)) }] });
   };
 
   // --- the documents behind one
@@ -161,7 +162,7 @@ export function create() {
     opening.setAttribute("aria-expanded", String(!isOpen));
     if (isOpen) return void replace(place);
     const page = await get(address("/v1/documents", { change: change.number, begin, limit: 20 }));
-    const listed = place.querySelector("ul") ?? h("ul.documents");
+    const listed = place.querySelector("ul") ?? h("ul", { class: "documents" });
     listed.append(...page.documents.map((one) => item(one, { change })));
     replace(
       place,
@@ -188,15 +189,17 @@ export function create() {
     replace(
       place,
       h(
-        "div.asking",
+        "div",
+        { class: "asking" },
         h("p", { t: ["history.ask", { ...words, number: String(change.number) }] }),
         h(
           "ul",
-          after.slice(0, MOST_ASKED).map((one) => h("li", `#${one.number} `, told(one), poolChange(one))),
+          {},
+          after.slice(0, MOST_ASKED).map((one) => h("li", {}, `#${one.number} `, told(one), poolChange(one))),
           after.length > MOST_ASKED && h("li", { t: ["history.further", { n: after.length - MOST_ASKED }] }),
         ),
         others.length > 0 &&
-          h("p.warning", { t: ["history.others", { names: others.map(visible).join(", ") }] }),
+          h("p", { class: "warning", t: ["history.others", { names: others.map(visible).join(", ") }] }),
         inRow(sure, button("history.cancel", cancel)),
       ),
     );

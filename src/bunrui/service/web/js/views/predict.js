@@ -39,29 +39,30 @@ export function create() {
     hint: "predict.hint",
     "aria-keyshortcuts": "Control+Enter",
   });
-  const examples = h("div.row.examples", { hidden: true });
-  const result = h("section.result", { label: "predict.result", hidden: true });
-  const headline = h("p.headline", { "aria-live": "polite" });
-  const named = h("p.muted", { hidden: true });
-  const shares = h("div.shares");
-  const fixing = h("fieldset.fixing");
-  const change = h("div.change", { role: "status" });
-  const why = h("div.why");
-  const second = h("section.second", { hidden: true });
+  const examples = h("div", { class: "row examples", hidden: true });
+  const result = h("section", { class: "result", label: "predict.result", hidden: true });
+  const headline = h("p", { class: "headline", "aria-live": "polite" });
+  const named = h("p", { class: "muted", hidden: true });
+  const shares = h("div", { class: "shares" });
+  const fixing = h("fieldset", { class: "fixing" });
+  const change = h("div", { class: "change", role: "status" });
+  const why = h("div", { class: "why" });
+  const second = h("section", { class: "second", hidden: true });
   const several = checkbox("several", () => drawFixing());
   const best = checkbox("best-thresholds", () => run());
   const other = h("select", { id: "other-model", on: { change: () => run() } });
-  const linking = h("div.row");
+  const linking = h("div", { class: "row" });
   const elsewhere = same(snippets);
   const own = h(
-    "div.own",
+    "div",
+    { class: "own" },
     headline,
     named,
-    h("div.split", why, h("div.side", shares, fixing, change)),
+    h("div", { class: "split" }, why, h("div", { class: "side" }, shares, fixing, change)),
   );
-  result.append(h("div.models", own, second), linking, elsewhere);
+  result.append(h("div", { class: "models" }, own, second), linking, elsewhere);
 
-  const drop = h("div.drop", h("label", { for: "text", t: "predict.text" }), area);
+  const drop = h("div", { class: "drop" }, h("label", { for: "text", t: "predict.text" }), area);
   const element = view(
     "predict",
     drop,
@@ -169,7 +170,7 @@ export function create() {
         ? names.map((name) => [
             data(name, { class: "label" }),
             " ",
-            h("span.share", percent(probabilities[name])),
+            h("span", { class: "share" }, percent(probabilities[name])),
           ])
         : h("span", { t: "predict.nolabel" }),
     );
@@ -211,7 +212,7 @@ export function create() {
     const shortened = Array.from(answer.text.slice(0, 20000)).slice(0, 2000).join("");
     return [
       muted(["predict.long", { n: LONGEST_EXPLAINED }]),
-      h("div.text", { dir: "auto" }, `${visible(shortened)} …`),
+      h("div", { class: "text", dir: "auto" }, `${visible(shortened)} …`),
     ];
   }
 
@@ -221,7 +222,7 @@ export function create() {
     show(bind(named, "predict.own", { model: answering() }), Boolean(beside));
     result.classList.toggle("two", Boolean(beside));
     if (!beside) return replace(second);
-    const answer = h("p.headline");
+    const answer = h("p", { class: "headline" });
     drawHeadline(answer, [beside.label], beside.probabilities);
     replace(
       second,
@@ -253,7 +254,7 @@ export function create() {
     const chip = ([name]) =>
       press(data(name), () => fix(name), "chip", { label: ["predict.thisis", { label: visible(name) }] });
     return [
-      h("div.chips", counted().slice(0, MOST_CHIPS).map(chip)),
+      h("div", { class: "chips" }, counted().slice(0, MOST_CHIPS).map(chip)),
       picker({ labels: counted(), onPick: fix }),
     ];
   }
@@ -325,7 +326,7 @@ export function create() {
     if (seen !== wasSeen) return; // the token was forgotten meanwhile
     replace(
       examples,
-      h("span.muted", { t: "predict.examples" }),
+      h("span", { class: "muted", t: "predict.examples" }),
       texts.map(({ text, digest = null }) => {
         const short = Array.from(text).slice(0, SHORT_EXAMPLE).join("");
         const name = visible(short.length < text.length ? `${short}…` : text);

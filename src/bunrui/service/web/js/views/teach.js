@@ -66,12 +66,12 @@ export function create() {
     alone,
     begin() {},
     footer: (_, skip_bad) => [
-      h("p.field.wide", h("label", { for: "teach-labels", t: "teach.labels" }), names),
+      h("p", { class: "field wide" }, h("label", { for: "teach-labels", t: "teach.labels" }), names),
       inRow(button("teach.go", () => take({ read: files.options(), skip_bad, name: files.names()[0] }), "primary")),
     ],
   });
-  const beginning = h("div", files.drop, files.about, running);
-  const card = h("div.card", { tabindex: -1 });
+  const beginning = h("div", {}, files.drop, files.about, running);
+  const card = h("div", { class: "card", tabindex: -1 });
   // From the search back to the keys: leaving the field closes its list.
   card.addEventListener("keydown", ({ key }) => key === "Escape" && card.focus(), { capture: true });
   const several = checkbox("teach-several", () => {
@@ -85,17 +85,18 @@ export function create() {
     measure();
   });
   const measured = h("div", { "aria-live": "polite" });
-  const place = h("p.muted");
+  const place = h("p", { class: "muted" });
   const pool = h("input", { type: "checkbox", id: "teach-pool", "aria-describedby": "teach-help" });
-  const help = h("p.muted", { id: "teach-help", "aria-live": "polite" });
+  const help = h("p", { class: "muted", id: "teach-help", "aria-live": "polite" });
   const session = h(
-    "div.teaching",
-    h("div", place, card),
+    "div",
+    { class: "teaching" },
+    h("div", {}, place, card),
     h(
       "aside",
       { label: "teach.progress" },
       measured,
-      h("p", field("teach.wish", wish)),
+      h("p", {}, field("teach.wish", wish)),
       tick("teach.several", several),
       tick("teach.pool", pool),
       help,
@@ -233,12 +234,12 @@ export function create() {
     replace(
       card,
       current.random && muted("teach.random"),
-      h("p.text", { dir: "auto" }, visible(current.text)),
+      h("p", { class: "text", dir: "auto" }, visible(current.text)),
       current.cut > 0 && muted(["explain.more", { left: current.cut }]),
       guess !== null && h("p", { t: ["teach.guess", words] }),
       h(
-        "div.chips",
-        { role: "group", label: "picker.labels" },
+        "div",
+        { class: "chips", role: "group", label: "picker.labels" },
         [...keys].map(([label, name]) => chip(label, name, label === guess)),
         guess !== null && !keys.has(guess) && chip(guess, "y", true),
       ),
@@ -250,7 +251,8 @@ export function create() {
         key: order.length ? "picker.find" : "teach.first",
       }),
       h(
-        "div.row.decide",
+        "div",
+        { class: "row decide" },
         several.checked && keyButton("Enter", "teach.learn", () => chosen.length && answer(chosen), "primary"),
         keyButton("s", "teach.skip", () => answer(null)),
         done.length > 0 && keyButton("u", "audit.undo", back),
@@ -361,7 +363,7 @@ export function create() {
     const found = await get(address("/v1/teach/progress", { wish: wish.value }));
     if (!isLast()) return;
     const figure = (name, value, beside) =>
-      h("div", h("dt", { t: name }), h("dd", value, h("small", { t: beside })));
+      h("div", {}, h("dt", { t: name }), h("dd", {}, value, h("small", { t: beside })));
     const { accuracy, low, high, forecast, sample } = found;
     const isKnown = accuracy !== null;
     const isOpen = forecast?.high === null; // nobody can tell the most that it takes
@@ -373,7 +375,8 @@ export function create() {
     replace(
       measured,
       h(
-        "dl.figures",
+        "dl",
+        { class: "figures" },
         isKnown &&
           figure("evaluate.accuracy", percent(accuracy), [
             "teach.interval",

@@ -21,13 +21,13 @@ export function create() {
   const asked = lastOf();
   const listed = lastOf();
   const input = h("input", { id: "word", type: "search", hint: "words.hint", autocomplete: "off", dir: "auto" });
-  const answer = h("div.word", { "aria-live": "polite" });
-  const columns = h("div.columns");
+  const answer = h("div", { class: "word", "aria-live": "polite" });
+  const columns = h("div", { class: "columns" });
   const more = h("div");
   const form = h(
-    "form.row",
-    { role: "search" },
-    h("label.sr", { for: "word", t: "words.search" }),
+    "form",
+    { class: "row", role: "search" },
+    h("label", { class: "sr", for: "word", t: "words.search" }),
     input,
     h("button", { type: "submit", class: "primary", t: "words.go" }),
   );
@@ -47,7 +47,7 @@ export function create() {
     const weighed = sorted.slice(0, MOST_LABELS);
     const weights = await Promise.all(weighed.map((label) => weigh(word, label)));
     if (!isLast()) return;
-    const place = h("div", weighing(found, weighed, weights));
+    const place = h("div", {}, weighing(found, weighed, weights));
     const add = guarded(async (label) => {
       if (label === null || weighed.includes(label)) return;
       weights.push(await weigh(word, label));
@@ -77,11 +77,11 @@ export function create() {
       [head("words.label"), head("words.count", "number"), head("words.weight", "number"), h("td")],
       rows.map(([name, count, weight]) => [
         h("th", { scope: "row" }, data(name)),
-        h("td.number", number(count)),
-        h("td.number", write(weight)),
-        h("td", swing(weight, largest)),
+        h("td", { class: "number" }, number(count)),
+        h("td", { class: "number" }, write(weight)),
+        h("td", {}, swing(weight, largest)),
       ]),
-      h("caption", data(shown(found.word), { class: "feature" })),
+      h("caption", {}, data(shown(found.word), { class: "feature" })),
     );
   }
 
@@ -111,7 +111,7 @@ export function create() {
       seen = null; // so that the lists are made again
       throw error;
     });
-    return h("section.column", h("h4", data(label)), ranking(label, words));
+    return h("section", { class: "column" }, h("h4", {}, data(label)), ranking(label, words));
   }
 
   const addColumn = guarded(async (label) => label !== null && columns.prepend(await column(label)));
@@ -120,6 +120,7 @@ export function create() {
     const largest = words[0]?.weight ?? 0;
     return h(
       "ol",
+      {},
       words.map(({ word, weight, counts }) => {
         const title = ["words.times", { weight, n: timesIn(counts, name) }];
         const look = () => {
@@ -127,7 +128,7 @@ export function create() {
           find(word);
           answer.scrollIntoView({ block: "nearest" });
         };
-        return h("li", press(data(shown(word)), look, `feature ${level(weight, largest)}`, { title }));
+        return h("li", {}, press(data(shown(word)), look, `feature ${level(weight, largest)}`, { title }));
       }),
     );
   }
