@@ -21,7 +21,7 @@ import numpy as np
 
 from bunrui.analysis.rewrite import PLACEHOLDERS
 from bunrui.labels import text_of
-from bunrui.phrases import excerpt, some, visible
+from bunrui.phrases import excerpt, one_line, some, visible
 from bunrui.views.charts import BLUE, ORANGE
 from bunrui.views.markup import Markup, Phrase, element, fragment, isolated, joined
 from bunrui.views.tables import shade
@@ -192,7 +192,7 @@ def spell(feature: str) -> str:
 def _header(explanation: Explanation) -> list[tuple[str, str]]:
     """Labels with their probabilities: the one explained, and the one it is held against."""
     names = [name for name in (explanation.label, explanation.against) if name is not None]
-    return [(visible(text_of(name)), f"{explanation.probabilities[name]:.1%}") for name in names]
+    return [(one_line(text_of(name)), f"{explanation.probabilities[name]:.1%}") for name in names]
 
 
 class _Row(NamedTuple):
