@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import pickle
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import bunrui
-from bunrui import TextClassifier, choice, classifier
+from bunrui import TextClassifier, calibration, choice, classifier
 from bunrui.choice import CANDIDATES, PLAIN, Candidate, Choice, choose, is_due
 from bunrui.errors import DataError, NotLearnedError, OptionError, UnlearnError
 from bunrui.sample import Drawn, LowestDigests
@@ -149,8 +151,9 @@ def test_a_better_model_is_chosen_and_answers(
     assert best.lead > best.error and best.n_docs == n_best
     assert best.value == max(each.value for each in chosen.evidence)
     # Candidates that are behind on a quarter, be it the plain default, are not asked about the rest.  Where one leads
-    # clearly on a half, the rest is not asked about.
+    # clearly on a half, the rest is not asked about, nor the model of the plain default with another λ.
     assert evidence[PLAIN].n_docs == n_plain
+    assert (CANDIDATES[-1] in evidence) == (limits != ["_MANY_SCORES"]) and CANDIDATES[-1].model == PLAIN.model
     assert abs(best.value - best.lead - evidence[PLAIN].value) < 1e-9
     named = TextClassifier(**chosen.candidate._asdict()).learn(texts, labels)
     new = corpus(200, seed=1)[0]
@@ -269,13 +272,13 @@ def test_a_question_is_answered_by_one_choice(monkeypatch: pytest.MonkeyPatch) -
     """Another thread chooses while a model is made, or between its scores and their probabilities."""
     texts, labels = corpus(600)
     clf = TextClassifier().learn(texts, labels)
-    chosen, calibration = clf.choice, clf.calibration
+    chosen, fitted = clf.choice, clf.calibration
     clf.take_on(None, None)
     plain = clf.predict_proba(texts[:5])
     started: list[threading.Thread] = []
 
     def choose_meanwhile() -> None:
-        started.append(threading.Thread(target=clf.take_on, args=(chosen, calibration), daemon=True))
+        started.append(threading.Thread(target=clf.take_on, args=(chosen, fitted), daemon=True))
         started[-1].start()
         started[-1].join(0.2)  # it waits if it must not come in between
 
@@ -300,6 +303,31 @@ def test_a_question_is_answered_by_one_choice(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(type(clf.current_model), "scores", scores_then_choice)
     np.testing.assert_array_equal(clf.predict_proba(iter(texts[:5])), plain)
+
+
+def test_a_calibration_is_fitted_when_somebody_asks_for_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It is the one that a file gets at once, whoever asks first, and whatever is learned in between."""
+    fitted: list[int] = []
+    fit = calibration.fit_calibration
+    monkeypatch.setattr(calibration, "fit_calibration", lambda *given: (fitted.append(1), fit(*given))[1])
+    texts, labels = corpus(600)
+    with bunrui.create(tmp_path / "file.bunrui") as stored:
+        stored.learn(texts, labels)
+    assert fitted == [1]
+    clf = TextClassifier().learn(texts, labels)
+    clf.predict(texts)
+    clf.learn(*corpus(5, seed=3))  # not yet a time to choose
+    assert fitted == [1]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: clf.calibration, range(8)))
+    assert fitted == [1, 1] and stored.calibration is not None
+    assert set(found) == {replace(stored.calibration, tx=0)}
+    assert pickle.loads(pickle.dumps(TextClassifier().learn(texts, labels))).calibration == found[0]
+    clf.learn(*corpus(700, seed=4)).learn(*corpus(1400, seed=5))  # two choices, and no question
+    assert fitted == [1, 1, 1]
+    monkeypatch.setattr(classifier, "USUAL_SCORES", 0)  # large scores are not kept until somebody asks
+    TextClassifier().learn(texts, labels)
+    assert fitted == [1, 1, 1, 1]
 
 
 def test_what_a_twin_learns_makes_a_choice_due() -> None:

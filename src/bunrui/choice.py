@@ -12,7 +12,8 @@ its class is not scored.
 The best candidate is chosen if it leads by a document more than SE, because SE says little where few documents differ;
 else the plain default stays.  Of long texts a quarter comes first, of short ones in many classes a half.  A candidate
 that trails the best by 1.5 SE there, or the plain default by SE, is not asked about the rest: it would have to make up
-for that, and then to lead.  Where the best of a half leads the plain default by 3 SE, nobody is asked about the rest.
+for that, and then to lead.  Where the best of a half leads the plain default by 3 SE, nobody is asked about the rest,
+and the model of the plain default is not asked with another λ.
 
 The choice is a function of the counts, the sample, the options and this version, and of nothing else: all sums run in
 the order of digests.  docs/decisions/032 has the candidates, the size of the sample and the rule, with their numbers.
@@ -88,10 +89,10 @@ PLAIN = Candidate(DEFAULT_MODEL, MODELS[DEFAULT_MODEL].alpha)
 
 CANDIDATES = (
     PLAIN,
-    Candidate("binary-complement", 1.0),
     Candidate("wcnb", 0.3),
     Candidate("binary", 0.03, against_rest=True),
     Candidate("binary", 1e-5, class_norm=True),
+    Candidate(PLAIN.model, 1.0),
 )
 
 
@@ -285,10 +286,15 @@ def choose(
         if counts.n_docs >= FEWEST:
             reason = f"only {len(corpus.classes)} of {counts.n_docs:,} documents have another one of their label"
         return Choice(reason=reason, metric=metric, n_docs=counts.n_docs), None
-    candidates = _candidates(len(counts.live_labels), corpus.mean_length, options)
-    first = [corpus.merit(candidate, metric, first=True) for candidate in candidates]
-    merits, best = first, max(first, key=lambda merit: merit.value)
-    if corpus.has_more and not (corpus.is_half and best.is_ahead_of(first[0], _CLEARLY)):
+    first: list[_Merit] = []
+    is_clear = False
+    for candidate in _candidates(len(counts.live_labels), corpus.mean_length, options):
+        if not is_clear or candidate.model != PLAIN.model:
+            first.append(corpus.merit(candidate, metric, first=True))
+            best = max(first, key=lambda merit: merit.value)
+            is_clear = corpus.is_half and best.is_ahead_of(first[0], _CLEARLY)
+    merits = first
+    if corpus.has_more and not is_clear:
         merits = [
             each
             if best.is_ahead_of(each, _BEHIND_BEST) or first[0].is_ahead_of(each, _BEHIND_PLAIN)

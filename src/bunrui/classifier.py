@@ -14,8 +14,8 @@ import numpy.typing as npt
 from bunrui.analysis import Analyzer, AnalyzerSpec, analyzer_of
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import documents_of, n_docs_of
-from bunrui.calibration import Calibration, digest_of, fit_calibration, lengths_of
-from bunrui.choice import PLAIN, Choice, LeftOut, choose, is_due, why_not
+from bunrui.calibration import Calibration, Unfitted, digest_of, lengths_of
+from bunrui.choice import PLAIN, USUAL_SCORES, Choice, LeftOut, choose, is_due, why_not
 from bunrui.counts import Counts, Label
 from bunrui.engines.count import count
 from bunrui.engines.labelgroups import LabelSets, copies_of, label_sets, weights_of
@@ -576,6 +576,7 @@ class TextClassifier(AnyClassifier):
         self.against_rest = against_rest
         self.m = m
         self.pool_weight: PoolWeight | None = None
+        self._calibration: Calibration | Unfitted | None = None
         self._reads_pool = True
         self._model: Model | None = None
         self._twins: WeakSet[TextClassifier] = WeakSet([self])
@@ -588,12 +589,24 @@ class TextClassifier(AnyClassifier):
         self.memory, self._model, self.calibration, self.choice = memory, None, calibration, choice
         return self
 
+    @property
+    def calibration(self) -> Calibration | None:
+        """The calibration; one that came with a choice is fitted at the first question for it."""
+        with _making:
+            if isinstance(self._calibration, Unfitted):
+                self._calibration = self._calibration.fit()
+            return self._calibration
+
+    @calibration.setter
+    def calibration(self, calibration: Calibration | None) -> None:
+        self._calibration = calibration
+
     def take_on(
-        self, choice: Choice | None, calibration: Calibration | None, pool_weight: PoolWeight | None = None
+        self, choice: Choice | None, calibration: Calibration | Unfitted | None, pool_weight: PoolWeight | None = None
     ) -> None:
         """Answer as a choice says, with this weight of the pool, and calibrated for it."""
         with _making:
-            self.choice, self.calibration, self.pool_weight = choice, calibration, pool_weight
+            self.choice, self._calibration, self.pool_weight = choice, calibration, pool_weight
             self._model = None
 
     def _forget(self) -> None:
@@ -726,7 +739,7 @@ class TextClassifier(AnyClassifier):
         check_alike(self, other)
         self.memory.merge(other.memory, self.model)
         before = self.choice
-        self.take_on(None, asked_for(self.calibration))
+        self.take_on(None, asked_for(self._calibration))
         self._choose_if_due(before)
         self._choose_where_due()
         return self
@@ -744,7 +757,7 @@ class TextClassifier(AnyClassifier):
             if self.pool_weight is not None and not memory.is_of_file:
                 # Nobody knows any more which texts of the pool have a label.
                 self.take_on(
-                    self.choice, self.calibration, replace(self.pool_weight, weight=0.0, reason=memory.why_no_sample)
+                    self.choice, self._calibration, replace(self.pool_weight, weight=0.0, reason=memory.why_no_sample)
                 )
             return
         sizes = counts.n_docs, len(counts.live.labels)
@@ -771,7 +784,7 @@ class TextClassifier(AnyClassifier):
 
     def _choose(self, metric: str | None) -> None:
         """Choose the model, if there is a metric, and the weight of the pool."""
-        memory, before = self.memory, Chosen(self.choice, self.calibration)
+        memory, before = self.memory, Chosen(self.choice, self._calibration)
         with memory.lock.read():
             if memory.counts.n_docs:
                 pool: PoolTexts = memory.pool.texts() if self._reads_pool else {}
@@ -784,7 +797,7 @@ class TextClassifier(AnyClassifier):
                 given = self.get_params(), memory.counts, self.text_analyzer, drawn, pool, labelled
                 before = choose_by(*given, before, metric)
             elif metric is not None:
-                before = Chosen(None, asked_for(self.calibration))
+                before = Chosen(None, asked_for(self._calibration))
         self.take_on(*before)
 
     def _counted(self, texts: Texts, labels: Labels, sample_weight: Any) -> tuple[Counts, Texts, LabelSets]:
@@ -893,7 +906,7 @@ class Chosen(NamedTuple):
     """A choice of a classifier, its calibration from now on, and the weight of its texts without a label."""
 
     choice: Choice | None = None
-    calibration: Calibration | None = None
+    calibration: Calibration | Unfitted | None = None
     pool_weight: PoolWeight | None = None
 
 
@@ -909,6 +922,8 @@ def choose_by(
     tx: int = 0,
 ) -> Chosen:
     """Choose a model and the weight of a pool, and calibrate the model by the documents that were left out.
+
+    In memory, a calibration is fitted when somebody asks for it, unless the scores to fit it by are large.
 
     Parameters
     ----------
@@ -926,13 +941,14 @@ def choose_by(
         The transaction of a file that the calibration belongs to.
     """
 
-    def fit(left_out: LeftOut | None) -> Calibration | None:
+    def fit(left_out: LeftOut | None) -> Calibration | Unfitted | None:
         # Also one that looks worse than none here: on other documents it is better, as `cli/calibrate.py` has measured.
         if left_out is None or choice is None:
             return None
-        fitted = fit_calibration(left_out.scores, lengths_of(left_out.texts), left_out.own)
         has = resolve({name: options[name] for name in ("model", *SETTINGS)}, choice)
-        return replace(fitted, model=has["model"], options=key_of_calibration(has, weight), tx=tx, by_choice=True)
+        named = {"model": has["model"], "options": key_of_calibration(has, weight), "tx": tx}
+        found = Unfitted((left_out.scores, lengths_of(left_out.texts), left_out.own), named)
+        return found.fit() if tx or left_out.scores.size > USUAL_SCORES else found
 
     (choice, calibration, _), weight = before, None
     if metric is not None:
@@ -950,9 +966,9 @@ def key_of_calibration(settings: Mapping[str, Any], pool_weight: PoolWeight | No
     return digest_of({**settings, "pool": weight} if weight else settings)
 
 
-def asked_for(calibration: Calibration | None) -> Calibration | None:
+def asked_for(calibration: Calibration | Unfitted | None) -> Calibration | None:
     """A calibration, unless it came with a choice: then it goes with it."""
-    return None if calibration is None or calibration.by_choice else calibration
+    return None if calibration is None or isinstance(calibration, Unfitted) or calibration.by_choice else calibration
 
 
 def _check(options: Mapping[str, Any]) -> Analyzer:
