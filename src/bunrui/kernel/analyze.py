@@ -229,19 +229,18 @@ def mark_hard(
     lowers: bool,
 ) -> int:
     """Go through all documents at once: each ends where a character does."""
-    offsets = docs.offsets
-    end = u64(offsets[hi])
-    i = u64(offsets[lo])
+    end = u64(docs.offsets[hi])
+    i = u64(docs.offsets[lo])
     d = lo
     n_hard = i64(0)
     while True:
         i = next_lowering(docs.data, i, end) if lowers else next_joining(docs.data, i, end, t)
         if i >= end:
             return n_hard
-        while u64(offsets[d + 1]) <= i:
+        while u64(docs.offsets[d + 1]) <= i:
             d += 1
-        start = i64(offsets[d])
-        i = u64(offsets[d + 1])
+        start = i64(docs.offsets[d])
+        i = u64(docs.offsets[d + 1])
         has_room = i64(i) - start + SLACK <= len(codes)
         if lowers or (has_room and fold_nfkc(docs.data, start, i64(i), codes, t) < 0):
             hard[d] = 1

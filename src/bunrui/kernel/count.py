@@ -312,13 +312,7 @@ def count_block(
     small: Small, items: Items, n_items: int, position: int, counts: I64s, first: int, state: I64s, branches: bool
 ) -> int:
     """Count a block of items, with a branch for those that are not in the table, or with bits alone."""
-    slots = small.slots
-    touched = small.touched
-    hashes = items.hashes
-    lows = items.low
-    highs = items.high
-    missed = items.ids
-    mask = u64(len(slots)) - FOUR
+    mask = u64(len(small.slots)) - FOUR
     counted = len(counts) > 0
     stamp = u64(position) + ONE
     n_touched = u64(state[TOUCHED])
@@ -326,31 +320,31 @@ def count_block(
     n_missed = u64(0)
     x = u64(1)
     for k in range(n_items):
-        low = lows[k]
-        high = highs[k]
+        low = items.low[k]
+        high = items.high[k]
         # Not the highest bits: partitions have their own use for them.
-        s = (hashes[k] >> S24) & mask
+        s = (items.hashes[k] >> S24) & mask
         if branches:
-            prefetch(slots, (hashes[k + AHEAD] >> S24) & mask)
-        last = slots[s + TWO]
+            prefetch(small.slots, (items.hashes[k + AHEAD] >> S24) & mask)
+        last = small.slots[s + TWO]
         if last == ZERO and not is_long(high):
-            slots[s] = low
-            slots[s + ONE] = high
+            small.slots[s] = low
+            small.slots[s + ONE] = high
             n_claimed = n_claimed + ONE
         # No slot has a long key.
-        is_there = u64(((slots[s] ^ low) | (slots[s + ONE] ^ high)) == ZERO)
-        missed[n_missed] = k
+        is_there = u64(((small.slots[s] ^ low) | (small.slots[s + ONE] ^ high)) == ZERO)
+        items.ids[n_missed] = k
         n_missed = n_missed + (is_there ^ ONE)
         if branches and is_there == ZERO:
             continue
         if counted:
             x = u64(counts[first + i64(k)])
-        counter = slots[s + THREE]
-        touched[n_touched] = s
+        counter = small.slots[s + THREE]
+        small.touched[n_touched] = s
         n_touched = n_touched + (is_there & u64(counter == ZERO))
         # Low half: occurrences.  High half: documents, one more if the last was another.
-        slots[s + THREE] = counter + is_there * (x + (u64(last != stamp) << S32))
-        slots[s + TWO] = last + is_there * (stamp - last)
+        small.slots[s + THREE] = counter + is_there * (x + (u64(last != stamp) << S32))
+        small.slots[s + TWO] = last + is_there * (stamp - last)
     state[TOUCHED] = i64(n_touched)
     state[CLAIMED] += i64(n_claimed)
     return n_missed
@@ -358,12 +352,10 @@ def count_block(
 
 def send_counters(v: Vocabulary, small: Small, streams: Streams, thread: int, state: I64s) -> bool:
     """Send the counters of the small table to the partitions; False where there is no room."""
-    slots = small.slots
-    touched = small.touched
     n_touched = u64(state[TOUCHED])
     n_records = u64(0)
     for t in range(n_touched):
-        n_records = n_records + n_records_of(slots[u64(touched[t]) + THREE])
+        n_records = n_records + n_records_of(small.slots[u64(small.touched[t]) + THREE])
     if not can_take(streams, thread, n_records, ZERO):
         return n_records == ZERO
     narrow = v.size[NARROW]
@@ -371,11 +363,11 @@ def send_counters(v: Vocabulary, small: Small, streams: Streams, thread: int, st
     # Any document of the group will do.
     position = u64(state[POSITION]) - ONE
     for t in range(n_touched):
-        s = u64(touched[t])
-        low = slots[s]
-        high = slots[s + ONE]
+        s = u64(small.touched[t])
+        low = small.slots[s]
+        high = small.slots[s + ONE]
         stream = u64(thread) * n_parts + region_of(hash_of(low, high, narrow), n_parts)
-        counter = slots[s + THREE]
+        counter = small.slots[s + THREE]
         terms = counter & ID
         docs = counter >> S32
         for _ in range(i64(n_records_of(counter))):
@@ -384,7 +376,7 @@ def send_counters(v: Vocabulary, small: Small, streams: Streams, thread: int, st
             put_record(streams, stream, thread, low, high, position | (some << S32) | (some_docs << S48))
             terms = terms - some
             docs = docs - some_docs
-        slots[s + THREE] = ZERO
+        small.slots[s + THREE] = ZERO
     state[TOUCHED] = 0
     return True
 
@@ -400,21 +392,18 @@ def send_items(
 ) -> None:
     """Send the items of a document that `items.ids` lists to their partitions."""
     items = scratch.items
-    hashes = items.hashes
-    lows = items.low
-    highs = items.high
     number = u64(position)
     n_parts = u64(len(streams.first) // len(streams.taken))
     first_stream = u64(thread) * n_parts
     for m in range(n_missed):
         k = u64(items.ids[m])
-        stream = first_stream + region_of(hashes[k], n_parts)
-        high = placed(streams, thread, highs[k], scratch.units.text, u64(items.starts[k]))
-        put_record(streams, stream, thread, lows[k], high, number)
+        stream = first_stream + region_of(items.hashes[k], n_parts)
+        high = placed(streams, thread, items.high[k], scratch.units.text, u64(items.starts[k]))
+        put_record(streams, stream, thread, items.low[k], high, number)
         more = u64(counts[first + i64(k)]) - ONE if len(counts) > 0 else ZERO
         while more > ZERO:
             some = min(more, MOST)
-            put_record(streams, stream, thread, lows[k], high, number | (some << S32))
+            put_record(streams, stream, thread, items.low[k], high, number | (some << S32))
             more = more - some
 
 
@@ -489,8 +478,6 @@ def collect(
 
 def collect_part(p: int, streams: Streams, groups: I32s, v: Vocabulary, parts: Parts, places: U64s) -> int:
     """Count the records of one partition; return DONE, or the room that it lacks."""
-    words = streams.words
-    slots = v.slots
     state = parts.state
     n_parts = len(state) // STATES
     shift = v.size[SHIFT]
@@ -515,10 +502,10 @@ def collect_part(p: int, streams: Streams, groups: I32s, v: Vocabulary, parts: P
                 k = u64(0)
                 word = at
                 while word < stop:
-                    s = (hash_of(words[word], words[word + ONE], narrow) >> shift) << TWO
+                    s = (hash_of(streams.words[word], streams.words[word + ONE], narrow) >> shift) << TWO
                     places[k] = s
-                    prefetch(slots, s)
-                    prefetch(slots, next_slot(next_slot(s, mask), mask))
+                    prefetch(v.slots, s)
+                    prefetch(v.slots, next_slot(next_slot(s, mask), mask))
                     word = word + THREE
                     k = k + ONE
                 at, lacking = count_records(p, t, at, stop, streams, groups, v, parts, places)
@@ -543,20 +530,17 @@ def count_records(
 
     `places` has the slots in which to look for their features.
     """
-    words = streams.words
-    slots = v.slots
     state = parts.state
-    touched = parts.touched
     mask = v.size[REGION]
     me = p * STATES
-    touched_at = u64(p * (len(touched) // (len(state) // STATES)))
+    touched_at = u64(p * (len(parts.touched) // (len(state) // STATES)))
     text_at = u64(p * (len(parts.text) // (len(state) // STATES)))
     long_at = u64(thread * (len(streams.text) // len(streams.taken)))
     n_touched = u64(state[me + N_TOUCHED])
     group = i64(state[me + AT_GROUP])
     k = u64(0)
     while at < end:
-        number = words[at + TWO]
+        number = streams.words[at + TWO]
         position = number & ID
         if i64(groups[position]) != group:
             state[me + N_TOUCHED] = i64(n_touched)
@@ -565,38 +549,38 @@ def count_records(
             n_touched = u64(0)
             group = i64(groups[position])
             state[me + AT_GROUP] = group
-        low = words[at]
-        high = words[at + ONE]
+        low = streams.words[at]
+        high = streams.words[at + ONE]
         place = at << S3
         if is_long(high):
             place = long_at + ((high >> S40) << S5)
             high = high & KEY
         s = places[k]
-        entry = slots[s + TWO]
+        entry = v.slots[s + TWO]
         while entry != ZERO:
-            if ((slots[s] ^ low) | (slots[s + ONE] ^ high)) == ZERO:
+            if ((v.slots[s] ^ low) | (v.slots[s + ONE] ^ high)) == ZERO:
                 if not is_long(high):
                     break
                 other = text_at + u64(parts.starts[touched_at + (entry & ID) - ONE])
                 if equal_bytes(parts.text, other, streams.text, place, high >> S8):
                     break
             s = next_slot(s, mask)
-            entry = slots[s + TWO]
+            entry = v.slots[s + TWO]
         if entry == ZERO:
             lacking = add_record(p, low, high, place, s, streams, v, parts)
             if lacking != DONE:
                 state[me + N_TOUCHED] = i64(n_touched)
                 return at, lacking
-            entry = slots[s + TWO]
-        counter = slots[s + THREE]
-        touched[touched_at + n_touched] = s
+            entry = v.slots[s + TWO]
+        counter = v.slots[s + THREE]
+        parts.touched[touched_at + n_touched] = s
         n_touched = n_touched + u64(counter == ZERO)
         if number == position:
             stamp = position + ONE
-            slots[s + THREE] = counter + ONE + (u64((entry >> S32) != stamp) << S32)
-            slots[s + TWO] = (entry & ID) | (stamp << S32)
+            v.slots[s + THREE] = counter + ONE + (u64((entry >> S32) != stamp) << S32)
+            v.slots[s + TWO] = (entry & ID) | (stamp << S32)
         else:
-            slots[s + THREE] = counter + ((number >> S32) & MOST) + ((number >> S48) << S32)
+            v.slots[s + THREE] = counter + ((number >> S32) & MOST) + ((number >> S48) << S32)
         at = at + THREE
         k = k + ONE
     state[me + N_TOUCHED] = i64(n_touched)
@@ -641,16 +625,15 @@ def write_cells(p: int, v: Vocabulary, parts: Parts) -> bool:
     if n + n_touched > room:
         return False
     touched_at = p * (len(parts.touched) // n_parts)
-    slots = v.slots
     cell = p * room + n
     for t in range(touched_at, touched_at + n_touched):
         s = u64(parts.touched[t])
-        counter = slots[s + THREE]
-        parts.features[cell] = (slots[s + TWO] & ID) - ONE
+        counter = v.slots[s + THREE]
+        parts.features[cell] = (v.slots[s + TWO] & ID) - ONE
         parts.groups[cell] = state[p * STATES + AT_GROUP]
         parts.terms[cell] = counter & ID
         parts.docs[cell] = counter >> S32
-        slots[s + THREE] = ZERO
+        v.slots[s + THREE] = ZERO
         cell += 1
     state[p * STATES + N_CELLS] = n + n_touched
     state[p * STATES + N_TOUCHED] = 0
@@ -710,17 +693,16 @@ def arrange_features(p: int, n_parts: int, parts: Parts, bases: I64s, v: Vocabul
         copy_text(parts.text, from_text, whole, v.text, text_base)
     for j in range(whole, n_bytes):
         v.text[text_base + j] = parts.text[from_text + j]
-    slots = v.slots
     narrow = v.size[NARROW]
     size = v.size[REGION] + ONE
     s = u64(p) * size
     end = s + size
     while s < end:
-        entry = slots[s + TWO]
+        entry = v.slots[s + TWO]
         if entry != ZERO:
             f = (entry & ID) + u64(base)
-            slots[s + TWO] = f
-            v.hashes[f - ONE] = hash_of(slots[s], slots[s + ONE], narrow)
+            v.slots[s + TWO] = f
+            v.hashes[f - ONE] = hash_of(v.slots[s], v.slots[s + ONE], narrow)
         s = s + FOUR
     v.loads[p] = n_features
 
@@ -734,33 +716,31 @@ def arrange_cells(
     base = i64(bases[3 * p])
     at = i64(bases[3 * p + 2])
     first = p * (len(parts.features) // n_parts)
-    starts = postings.starts
-    lengths = postings.lengths
     for f in range(base, base + n_features):
-        lengths[f] = 0
+        postings.lengths[f] = 0
         postings.term_total[f] = 0
         postings.doc_total[f] = 0
     for k in range(first, first + n_cells):
-        lengths[base + i64(parts.features[k])] += 1
+        postings.lengths[base + i64(parts.features[k])] += 1
     for f in range(base, base + n_features):
-        starts[f] = at
-        at += i64(lengths[f])
-        lengths[f] = 0
+        postings.starts[f] = at
+        at += i64(postings.lengths[f])
+        postings.lengths[f] = 0
     left_out = i64(0)
     for k in range(first, first + n_cells):
         f = base + i64(parts.features[k])
         group = i64(parts.groups[k])
         terms = i64(parts.terms[k])
         docs = i64(parts.docs[k])
-        a = i64(starts[f])
+        a = i64(postings.starts[f])
         # Groups ascend, except where streams were emptied in the middle of a slice.
-        n = insert_cell(postings, a, a + i64(lengths[f]), group, terms, docs) - a
-        left_out += i64(n == lengths[f])
-        lengths[f] = n
+        n = insert_cell(postings, a, a + i64(postings.lengths[f]), group, terms, docs) - a
+        left_out += i64(n == postings.lengths[f])
+        postings.lengths[f] = n
         postings.term_total[f] += terms
         postings.doc_total[f] += docs
         term_sum[group] += terms
         doc_freq_sum[group] += docs
     for f in range(base, base + n_features):
-        postings.rooms[f] = lengths[f]
+        postings.rooms[f] = postings.lengths[f]
     return left_out

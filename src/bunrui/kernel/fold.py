@@ -195,7 +195,6 @@ def join(entry: int, out: U32s, n: int, base: int, last: int, room: int, t: Nfkc
 
 def fold_nfkc(src: U8s, lo: int, hi: int, out: U32s, t: NfkcTable) -> int:
     """NFKC and case folding of `src[lo:hi]`; `t` is `unicode.nfkc_table()`."""
-    codes = t.codes
     start, end = u64(lo), u64(hi)
     i, n = start, u64(0)
     # `base` and `last` hold for a code point that starts at `seam`; elsewhere a plain one stands before it.
@@ -205,7 +204,7 @@ def fold_nfkc(src: U8s, lo: int, hi: int, out: U32s, t: NfkcTable) -> int:
             word = load64(src, i)
             if word & _THREE_MASK == _THREE_BYTES:
                 code = three_bytes(word)
-                entry = u64(codes[code])
+                entry = u64(t.codes[code])
                 if entry < _SPECIAL and code >= _800 and code >> _11 != _SURROGATES:
                     out[n] = entry
                     n += ONE
@@ -217,14 +216,14 @@ def fold_nfkc(src: U8s, lo: int, hi: int, out: U32s, t: NfkcTable) -> int:
                 i += _8
                 continue
             elif word & _80 == ZERO:
-                out[n] = codes[word & _7F]
+                out[n] = t.codes[word & _7F]
                 n += ONE
                 i += ONE
                 continue
         code, next_i = decode(src, i, end)
         if code == _BEYOND:
             return i64(BAD_UTF8)
-        entry = u64(codes[code])
+        entry = u64(t.codes[code])
         if entry < _SPECIAL:
             out[n] = entry
             n += ONE

@@ -163,15 +163,10 @@ def equal_bytes(a: Sequence[int], i: int, b: Sequence[int], j: int, n: int) -> b
 @kernel
 def put_items(text: U8s, items: Items, n_items: Unsigned, narrow: Unsigned) -> int:
     """Set the keys and hashes of items whose places are known; return the bytes of all of them."""
-    starts = items.starts
-    lengths = items.lengths
-    hashes = items.hashes
-    lows = items.low
-    highs = items.high
     total = u64(0)
     for k in range(n_items):
-        start = u64(starts[k])
-        n = u64(lengths[k])
+        start = u64(items.starts[k])
+        n = u64(items.lengths[k])
         total = total + n
         if n <= S16:
             low = key_low(text, start, n)
@@ -181,45 +176,38 @@ def put_items(text: U8s, items: Items, n_items: Unsigned, narrow: Unsigned) -> i
             h = hash_long(text, start, n) & narrow
             low = h
             high = BYTE | (n << S8)
-        hashes[k] = h
-        lows[k] = low
-        highs[k] = high
+        items.hashes[k] = h
+        items.low[k] = low
+        items.high[k] = high
     return total
 
 
 def unigrams(units: Units, first: int, n_units: int, items: Items) -> tuple[int, int]:
     """Let the units from `first` on be items, as many as there is room for; return their number and the next unit."""
-    borders = units.borders
-    starts = items.starts
-    lengths = items.lengths
-    n = min(n_units - first, u64(len(starts)))
+    n = min(n_units - first, u64(len(items.starts)))
     b = first << ONE
     for k in range(n):
-        start = u64(borders[b])
-        starts[k] = start
-        lengths[k] = u64(borders[b + ONE]) - start
+        start = u64(units.borders[b])
+        items.starts[k] = start
+        items.lengths[k] = u64(units.borders[b + ONE]) - start
         b = b + TWO
     return n, first + n
 
 
 def ngrams(units: Units, first: int, n_units: int, items: Items) -> tuple[int, int]:
     """Let the n-grams that end at the units from `first` on be items; return their number and the next unit."""
-    borders = units.borders
-    all_orders = units.orders
-    starts = items.starts
-    lengths = items.lengths
-    room = u64(len(starts)) - NIBBLE
+    room = u64(len(items.starts)) - NIBBLE
     k = u64(0)
     i = first
     while i < n_units and k < room:
-        end = u64(borders[(i << ONE) + ONE])
-        orders = u64(all_orders[i])
+        end = u64(units.borders[(i << ONE) + ONE])
+        orders = u64(units.orders[i])
         order = orders >> S4
         longest = orders & NIBBLE
         while order <= longest:
-            start = u64(borders[(i + ONE - order) << ONE])
-            starts[k] = start
-            lengths[k] = end - start
+            start = u64(units.borders[(i + ONE - order) << ONE])
+            items.starts[k] = start
+            items.lengths[k] = end - start
             k = k + ONE
             order = order + ONE
         i = i + ONE
@@ -235,12 +223,10 @@ def hash_columns(text: Sequence[int], items: Items, n_items: int, width: int) ->
     Matrices and models are stored with these columns, so this hash is on its own and never changes.  The hash of the
     vocabulary is free to become faster (and is good in its high bits only).
     """
-    starts = items.starts
-    lengths = items.lengths
     ids = items.ids
     for k in range(n_items):
-        at = u64(starts[k])
-        n = u64(lengths[k])
+        at = u64(items.starts[k])
+        n = u64(items.lengths[k])
         h = (n * H0) & M64
         end = at + (n & ~S7 & M64)
         while at < end:
@@ -261,16 +247,14 @@ def name_buckets(text: MutableSequence[int], items: Items, n_items: int, bits: i
     is room for items.
     """
     hash_columns(text, items, n_items, HASHES)
-    starts = items.starts
-    lengths = items.lengths
     ids = items.ids
-    at = i64(len(text)) - PADDING - NAME * i64(len(starts))
+    at = i64(len(text)) - PADDING - NAME * i64(len(items.starts))
     for k in range(n_items):
         bucket = i64(ids[k]) >> (HASH_BITS - bits)
         text[at] = SIGN
         for place in range(1, NAME):
             digit = (bucket >> (4 * (NAME - 1 - place))) & 15
             text[at + place] = ZERO_DIGIT + digit + (TO_LETTERS if digit > 9 else 0)
-        starts[k] = at
-        lengths[k] = NAME
+        items.starts[k] = at
+        items.lengths[k] = NAME
         at += NAME

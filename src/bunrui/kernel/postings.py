@@ -86,9 +86,6 @@ def plan(
     Class c there is class_map[c] here, and the map is ascending.
     """
     ids = items.ids
-    hashes = items.hashes
-    sizes = items.lengths
-    lengths = op.lengths
     new = i64(0)
     n_bytes = i64(0)
     n_cells = i64(0)
@@ -101,13 +98,13 @@ def plan(
         for k in range(n):
             o = first + k
             f = i64(ids[k])
-            m = i64(lengths[o])
+            m = i64(op.lengths[o])
             planned.ids[o] = ids[k]
-            planned.hashes[o] = hashes[k]
+            planned.hashes[o] = items.hashes[k]
             planned.lengths[o] = m
             if f == MISSING:
                 new += 1
-                n_bytes += i64(sizes[k])
+                n_bytes += i64(items.lengths[k])
                 n_cells += m
                 continue
             prefetch_list(p, known(ids, min(k + 8, n - 1)), known(ids, min(k + 4, n - 1)))

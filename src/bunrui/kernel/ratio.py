@@ -38,7 +38,6 @@ def count_buckets(walk: Walk, lo: int, hi: int, seen: Seen, counts: I64s, marks:
     `marks` has a bit for each of the lowest hashes, set where a feature has it.
     """
     ids = walk.scratch.items.ids
-    last = seen.last
     right = u64(seen.shift)
     n_marks = u64(len(marks)) << THREE
     for d in range(lo, hi):
@@ -49,12 +48,12 @@ def count_buckets(walk: Walk, lo: int, hi: int, seen: Seen, counts: I64s, marks:
             n_items, _, unit = columns_of(walk, HASHES, d, unit, n_units)
             for k in range(n_items):
                 later = u64(ids[min(k + AHEAD, n_items - ONE)]) >> right
-                prefetch(last, later)
+                prefetch(seen.last, later)
                 prefetch(counts, later)
                 h = u64(ids[k])
                 b = h >> right
-                counts[b] += i64(last[b] != stamp)
-                last[b] = stamp
+                counts[b] += i64(seen.last[b] != stamp)
+                seen.last[b] = stamp
                 if h < n_marks:
                     marks[h >> THREE] |= ONE << (h & SEVEN)
 
@@ -63,7 +62,6 @@ def count_buckets(walk: Walk, lo: int, hi: int, seen: Seen, counts: I64s, marks:
 def sum_buckets(walk: Walk, lo: int, hi: int, seen: Seen, weights: F64s, sums: F64s, lengths: F64s) -> None:
     """Sum the weights of the buckets of each of the documents lo … hi - 1; `lengths` gets the number of buckets."""
     ids = walk.scratch.items.ids
-    last = seen.last
     right = u64(seen.shift)
     for d in range(lo, hi):
         n_units = units_of(walk, d)
@@ -75,12 +73,12 @@ def sum_buckets(walk: Walk, lo: int, hi: int, seen: Seen, weights: F64s, sums: F
             n_items, _, unit = columns_of(walk, HASHES, d, unit, n_units)
             for k in range(n_items):
                 later = u64(ids[min(k + AHEAD, n_items - ONE)]) >> right
-                prefetch(last, later)
+                prefetch(seen.last, later)
                 prefetch(weights, later)
                 b = u64(ids[k]) >> right
                 # Multiplied, not branched on: whether a word came before cannot be predicted (498 → 620 MB/s, words).
-                is_new = i64(last[b] != stamp)
-                last[b] = stamp
+                is_new = i64(seen.last[b] != stamp)
+                seen.last[b] = stamp
                 total += weights[b] * is_new
                 n += is_new
         sums[d - lo] = total

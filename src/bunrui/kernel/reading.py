@@ -104,39 +104,31 @@ def bucket_of(h: int, n: int) -> int:
 def find_rows(index: Index, scratch: Scratch, n_items: int) -> None:
     """Set `scratch.rows` to the rows of the items; `scratch.longs` lists those that are longer than a key."""
     items = scratch.items
-    words = index.words
-    places = index.places
     n = index.size[0]
-    hashes = items.hashes
-    lows = items.low
-    highs = items.high
-    rows = scratch.rows
-    longs = scratch.longs
     n_long = u64(0)
     for k in range(n_items):
-        prefetch(words, bucket_of(hashes[k + FAR], n) << S3)
-        low = lows[k]
-        high = highs[k]
-        s = bucket_of(hashes[k], n) << S3
-        same = keys_at(words, s, low, high)
-        while same == ZERO and places[(s << ONE) + ON] != 0:
-            s = next_bucket(words, s)
-            same = keys_at(words, s, low, high)
-        rows[k] = (s >> ONE) | ctz(same | EIGHT)
+        prefetch(index.words, bucket_of(items.hashes[k + FAR], n) << S3)
+        low = items.low[k]
+        high = items.high[k]
+        s = bucket_of(items.hashes[k], n) << S3
+        same = keys_at(index.words, s, low, high)
+        while same == ZERO and index.places[(s << ONE) + ON] != 0:
+            s = next_bucket(index.words, s)
+            same = keys_at(index.words, s, low, high)
+        scratch.rows[k] = (s >> ONE) | ctz(same | EIGHT)
         # Long texts are compared in a loop of their own: here they would double the time of all others.
-        longs[n_long] = k
+        scratch.longs[n_long] = k
         n_long = n_long + u64(is_long(high))
-    check_long(index, items, scratch.units.text, rows, longs, n_long)
+    check_long(index, items, scratch.units.text, scratch.rows, scratch.longs, n_long)
 
 
 @inline
 def check_long(index: Index, items: Items, text: U8s, rows: U32s, longs: U32s, n_long: int) -> None:
     """Compare the text of items that have the key of a longer text; look for others with this key if it differs."""
-    starts = index.starts
     last = n_long - ONE
     for i in range(n_long):
-        prefetch(starts, u64(rows[u64(longs[min(i + EIGHT, last)])]))
-        prefetch(index.text, u64(starts[u64(rows[u64(longs[min(i + FOUR, last)])])]))
+        prefetch(index.starts, u64(rows[u64(longs[min(i + EIGHT, last)])]))
+        prefetch(index.text, u64(index.starts[u64(rows[u64(longs[min(i + FOUR, last)])])]))
         k = u64(longs[i])
         row = u64(rows[k])
         if (row & THREE) != THREE and not is_text(index, row, items, k, text):
@@ -151,10 +143,9 @@ def is_text(index: Index, row: int, items: Items, k: int, text: U8s) -> bool:
 
 def find_long(index: Index, items: Items, k: int, text: U8s) -> int:
     """The row of item k, which is longer than a key."""
-    words = index.words
     s = bucket_of(items.hashes[k], index.size[0]) << S3
     while True:
-        same = keys_at(words, s, items.low[k], items.high[k])
+        same = keys_at(index.words, s, items.low[k], items.high[k])
         while same != ZERO:
             row = (s >> ONE) | ctz(same)
             if is_text(index, row, items, k, text):
@@ -162,7 +153,7 @@ def find_long(index: Index, items: Items, k: int, text: U8s) -> int:
             same = same & (same - ONE)
         if index.places[(s << ONE) + ON] == 0:
             return (s >> ONE) | THREE
-        s = next_bucket(words, s)
+        s = next_bucket(index.words, s)
 
 
 @inline
@@ -198,12 +189,11 @@ def put_places(index: Index, rows: U32s, n_items: int, ids: U32s) -> None:
 
 def put_known(index: Index, rows: U32s, n_items: int, ids: U32s) -> int:
     """Put the places of the items that the table has; return their number."""
-    places = index.places
     n_known = u64(0)
     for k in range(n_items):
         row = u64(rows[k])
         # Every place is written, and the next overwrites one that does not count: a branch would be mispredicted.
-        ids[n_known] = place_at(places, row)
+        ids[n_known] = place_at(index.places, row)
         n_known = n_known + is_there(row)
     return n_known
 
@@ -218,7 +208,6 @@ def put_new(
     """
     if u64(len(seen)) == (index.size[0] << TWO) + ONE:
         return put_stamped(index, rows, n_items, ids, seen, is_first)
-    places = index.places
     mask = u64(len(seen)) - ONE
     while mask >> THREE > most:
         mask = mask >> ONE
@@ -230,7 +219,7 @@ def put_new(
     for k in range(n_items):
         row = u64(rows[k])
         mine = row + ONE
-        ids[n_new] = place_at(places, row)
+        ids[n_new] = place_at(index.places, row)
         # Mixed: neighbouring rows, of a document with most of all features, would stand in each other's way.
         i = ((row * K1 & M64) >> S32) & mask
         mark = u64(seen[i])
@@ -245,7 +234,6 @@ def put_new(
 
 def put_stamped(index: Index, rows: U32s, n_items: int, ids: U32s, seen: U32s, is_first: bool) -> tuple[int, int]:
     """Do the same with a stamp for every row, the last document that had it; the last stamp is the present document."""
-    places = index.places
     last = u64(len(seen)) - ONE
     stamp = u64(seen[last]) + u64(is_first)
     seen[last] = stamp
@@ -253,7 +241,7 @@ def put_stamped(index: Index, rows: U32s, n_items: int, ids: U32s, seen: U32s, i
     n_known = u64(0)
     for k in range(n_items):
         row = u64(rows[k])
-        ids[n_new] = place_at(places, row)
+        ids[n_new] = place_at(index.places, row)
         n_known = n_known + is_there(row)
         n_new = n_new + (u64(seen[row] != stamp) & is_there(row))
         seen[row] = stamp
@@ -266,28 +254,26 @@ def fill_stretch(v: Vocabulary, places: U32s, index: Index, first: int, last: in
 
     The others, whose number is returned, go to `rest`, by slot.
     """
-    words = index.words
-    slots = v.slots
     n = index.size[0]
     shift = v.size[SHIFT]
     narrow = v.size[NARROW]
-    n_slots = u64(len(slots)) >> TWO
+    n_slots = u64(len(v.slots)) >> TWO
     lo = bucket_of(u64(first) << shift, n)
     hi = bucket_of(u64(last) << shift, n) if u64(last) < n_slots else n
     for b in range(lo, hi):
         s = b << S3
-        words[s + THREE] = FREE
-        words[s + FOUR] = FREE
-        words[s + FIVE] = FREE
-        words[s + SEVEN] = ZERO
+        index.words[s + THREE] = FREE
+        index.words[s + FOUR] = FREE
+        index.words[s + FIVE] = FREE
+        index.words[s + SEVEN] = ZERO
     n_rest = i64(0)
     for at in range(u64(first), u64(last)):
-        later = slots[(min(at + FAR, n_slots - ONE) << TWO) + TWO] & ID
+        later = v.slots[(min(at + FAR, n_slots - ONE) << TWO) + TWO] & ID
         prefetch(places, later - ONE if later != ZERO else ZERO)
         s = at << TWO
-        entry = slots[s + TWO] & ID
+        entry = v.slots[s + TWO] & ID
         if entry != ZERO and places[entry - ONE] != MISSING:
-            b = bucket_of(hash_of(slots[s], slots[s + ONE], narrow), n)
+            b = bucket_of(hash_of(v.slots[s], v.slots[s + ONE], narrow), n)
             # A feature that went round its region may belong before this stretch, or behind it.
             if b < lo or b >= hi or put(v, places, index, s, b, hi) == hi:
                 rest[n_rest] = at
@@ -309,12 +295,11 @@ def fill_rest(v: Vocabulary, places: U32s, index: Index, rest: U32s) -> None:
 @inline
 def put(v: Vocabulary, places: U32s, index: Index, s: int, b: int, end: int) -> int:
     """Put the feature of slot `s` into the first bucket with room from `b` on; return that bucket, or `end`."""
-    words = index.words
     at = u64(0)
     j = u64(0)
     while b < end:
         at = b << S3
-        j = ctz((equal4(words, at + THREE, FREE) & SEVEN) | EIGHT)
+        j = ctz((equal4(index.words, at + THREE, FREE) & SEVEN) | EIGHT)
         if j != THREE:
             break
         index.places[(at << ONE) + ON] = 1
@@ -322,8 +307,8 @@ def put(v: Vocabulary, places: U32s, index: Index, s: int, b: int, end: int) -> 
     if b < end:
         f = (v.slots[s + TWO] & ID) - ONE
         high = v.slots[s + ONE]
-        words[at + j] = v.slots[s]
-        words[at + THREE + j] = high
+        index.words[at + j] = v.slots[s]
+        index.words[at + THREE + j] = high
         index.places[(at << ONE) + FIRST + j] = places[f]
         if is_long(high):
             index.starts[(b << TWO) | j] = v.starts[f]

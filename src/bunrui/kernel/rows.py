@@ -96,9 +96,6 @@ def drop_short(orders: U8s, n_units: int, shortest: int) -> None:
 
 def fill(ids: U32s, n_items: int, counts: I64s, first: int, rows: Rows, begin: int, at: int) -> int:
     """Add items to the row that begins at `begin` and ends at `at`; return its new end."""
-    indices = rows.indices
-    values = rows.values
-    places = rows.places
     x = i64(1)
     for k in range(n_items):
         f = i64(ids[k])
@@ -107,14 +104,14 @@ def fill(ids: U32s, n_items: int, counts: I64s, first: int, rows: Rows, begin: i
         if f == MISSING:
             continue
         # A place inside the current row means "seen in this document": no marks to clear between documents.
-        place = i64(places[f]) - 1
+        place = i64(rows.places[f]) - 1
         if place >= begin:
-            values[place] += x
+            rows.values[place] += x
         else:
-            indices[at] = f
-            values[at] = x
+            rows.indices[at] = f
+            rows.values[at] = x
             at += 1
-            places[f] = at
+            rows.places[f] = at
     return at
 
 
@@ -159,34 +156,27 @@ def sort_rows(rows: Csr, columns: I32s, ends: I64s, cells: Csr, out: Csr) -> Non
     Two counting sorts, by column and then by row, leave every row in order.  `count_columns` has set `ends`; `cells` is
     room for as many rows and values; out.starts[0] is 0.
     """
-    indices = rows.indices
-    values = rows.values
-    cell_rows = cells.indices
-    cell_values = cells.values
-    out_starts = out.starts
-    out_indices = out.indices
-    out_values = out.values
     filled = i64(0)
     for row in range(len(rows.starts) - 1):
         # Where the row begins: its cells move it to where the row ends.
-        out_starts[row + 1] = filled
+        out.starts[row + 1] = filled
         for k in range(i64(rows.starts[row]), i64(rows.starts[row + 1])):
-            c = i64(columns[indices[k]])
+            c = i64(columns[rows.indices[k]])
             if c >= 0:
                 p = i64(ends[c])
-                cell_rows[p] = row
-                cell_values[p] = values[k]
+                cells.indices[p] = row
+                cells.values[p] = rows.values[k]
                 ends[c] = p + 1
                 filled += 1
     p = i64(0)
     for c in range(len(ends)):
         end = i64(ends[c])
         while p < end:
-            row = i64(cell_rows[p])
-            at = i64(out_starts[row + 1])
-            out_indices[at] = c
-            out_values[at] = cell_values[p]
-            out_starts[row + 1] = at + 1
+            row = i64(cells.indices[p])
+            at = i64(out.starts[row + 1])
+            out.indices[at] = c
+            out.values[at] = cells.values[p]
+            out.starts[row + 1] = at + 1
             p += 1
 
 

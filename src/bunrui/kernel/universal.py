@@ -82,38 +82,36 @@ def scan(codes: Sequence[int], n: int, scanner: Scanner) -> int:
     `units.text` holds 5 * n + 64 bytes, `units.orders` 3 * n + 8 units.
     """
     units = scanner.units
-    text = units.text
-    classes = scanner.chars.classes
-    text[0] = 32
+    units.text[0] = 32
     o = i64(1)
     u = i64(0)
     chain = i64(0)
     i = i64(0)
     while i < n:
-        kind = i64(classes[codes[i]])
+        kind = i64(scanner.chars.classes[codes[i]])
         if kind == SPACE or kind == ZWJ or kind == VS16 or kind == KEYCAP:
             i += 1
             continue
         if is_digit(codes[i]):
             j = digits_end(codes, n, i)
-            if j < n and KANA_HAN <= classes[codes[j]] <= UNSPACED:
-                kind = i64(classes[codes[j]])
+            if j < n and KANA_HAN <= scanner.chars.classes[codes[j]] <= UNSPACED:
+                kind = i64(scanner.chars.classes[codes[j]])
         if KANA_HAN <= kind <= UNSPACED:
             i, o, u = scan_unspaced(codes, n, i, kind, scanner.chars, units, o, u)
             chain = 0
             continue
         start = o
         if kind == WORD or kind == MARK:
-            i, o = scan_word(codes, n, i, classes, text, o)
+            i, o = scan_word(codes, n, i, scanner.chars.classes, units.text, o)
             if o == start:  # the digit of a keycap, which is an emoji
-                i, o = scan_keycap(codes, i, classes, text, o)
+                i, o = scan_keycap(codes, i, scanner.chars.classes, units.text, o)
         elif kind == PUNCT:
-            if not is_keycap(codes, n, i, classes):
+            if not is_keycap(codes, n, i, scanner.chars.classes):
                 o, u, chain, i = scan_mark(codes, n, i, scanner, o, u, chain)
                 continue
-            i, o = scan_keycap(codes, i, classes, text, o)
+            i, o = scan_keycap(codes, i, scanner.chars.classes, units.text, o)
         else:
-            i, o = scan_emoji(codes, n, i, classes, text, o)
+            i, o = scan_emoji(codes, n, i, scanner.chars.classes, units.text, o)
         o, u, chain = put_unit(scanner, start, o, u, chain)
     return u
 
@@ -136,11 +134,10 @@ def scan_ascii(data: U8s, lo: int, hi: int, scanner: Scanner) -> int:
     It reads 64 bytes at a time: one mask has the letters and digits, another the marks, and a word lies between two
     edges of the first.  `scan` goes from character to character.
     """
-    text = scanner.units.text
     n = hi - lo
     # The text in lower case lies behind all that can be written: four bytes for each of it.
     low = 4 * n + 192
-    text[0] = 32
+    scanner.units.text[0] = 32
     o = i64(1)
     u = i64(0)
     chain = i64(0)
@@ -149,7 +146,7 @@ def scan_ascii(data: U8s, lo: int, hi: int, scanner: Scanner) -> int:
     carry = u64(0)
     i = i64(0)
     while i <= n:
-        words = fold_ascii64(data, lo + i, text, low + i)
+        words = fold_ascii64(data, lo + i, scanner.units.text, low + i)
         marks = printable64(data, lo + i) & ~words
         if n - i < 64:
             inside = (ONE << u64(n - i)) - ONE
@@ -167,12 +164,12 @@ def scan_ascii(data: U8s, lo: int, hi: int, scanner: Scanner) -> int:
                     start = at
                     continue
                 if start >= behind:
-                    o, u, chain = put_unit(scanner, o, put_word(text, start, at, o), u, chain)
+                    o, u, chain = put_unit(scanner, o, put_word(scanner.units.text, start, at, o), u, chain)
             if marks & bit != ZERO and at >= behind:
                 # An emoticon may go on in the next block, which is not folded yet.
                 if i + 64 < n and at + LONGEST_EMOTICON >= low + i + 64:
-                    fold_ascii64(data, lo + i + 64, text, low + i + 64)
-                o, u, chain, behind = scan_mark(text, low + n, at, scanner, o, u, chain)
+                    fold_ascii64(data, lo + i + 64, scanner.units.text, low + i + 64)
+                o, u, chain, behind = scan_mark(scanner.units.text, low + n, at, scanner, o, u, chain)
         i += 64
     return u
 
@@ -335,7 +332,6 @@ def scan_unspaced(
     Digits belong to the run (10점, 2011年) unless a word goes on after them (3D).  With `ACROSS` the run goes on over
     punctuation and (single) spaces.
     """
-    classes = chars.classes
     shortest = i64(chars.orders[FIRST_SCRIPT + 2 * (script - KANA_HAN)])
     longest = i64(chars.orders[FIRST_SCRIPT + 2 * (script - KANA_HAN) + 1])
     across = chars.orders[ACROSS] != 0
@@ -346,7 +342,7 @@ def scan_unspaced(
     in_space = False
     digits = i64(0)
     while i < n:
-        kind = i64(classes[codes[i]])
+        kind = i64(chars.classes[codes[i]])
         while kind == script:
             start = o
             o = put(units.text, o, i64(codes[u64(i)]))
@@ -358,12 +354,12 @@ def scan_unspaced(
             if i == n:
                 kind = SPACE
             elif not is_common(i64(codes[u64(i)]), script):
-                kind = i64(classes[codes[u64(i)]])
+                kind = i64(chars.classes[codes[u64(i)]])
         if i == n:
             break
         if i >= digits and is_digit(codes[i]):
             digits = digits_end(codes, n, i)
-            after = i64(classes[codes[digits]]) if digits < n else SPACE
+            after = i64(chars.classes[codes[digits]]) if digits < n else SPACE
             if after == WORD or after == MARK or after == VS16 or after == KEYCAP:
                 break
         start = o

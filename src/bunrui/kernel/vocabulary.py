@@ -93,17 +93,12 @@ def probe(v: Vocabulary, items: Items, n_items: Unsigned, text: U8s, grows: int)
 
     Where `grows` is not 0, features that are new are added; the caller has made room.
     """
-    # Arrays are taken out of their tuples before the loop: inside, that would cost for each item.
-    slots = v.slots
-    hashes = items.hashes
-    lows = items.low
-    highs = items.high
     ids = items.ids
     shift = v.size[SHIFT]
     for k in range(n_items):
-        prefetch(slots, (hashes[k + AHEAD] >> shift) << TWO)
-        s = find(v, items, k, text, slots, lows[k], highs[k], (hashes[k] >> shift) << TWO)
-        entry = slots[s + TWO]
+        prefetch(v.slots, (items.hashes[k + AHEAD] >> shift) << TWO)
+        s = find(v, items, k, text, v.slots, items.low[k], items.high[k], (items.hashes[k] >> shift) << TWO)
+        entry = v.slots[s + TWO]
         if entry == ZERO and grows != 0:
             entry = add(v, s, items, k, text)
         ids[k] = (entry - ONE) & ID
@@ -218,10 +213,6 @@ def put_slots(v: Vocabulary, order: U32s, is_ordered: int, first: int, last: int
 
     If not `is_ordered`, put the features first … last - 1 there.
     """
-    slots = v.slots
-    lows = items.low
-    highs = items.high
-    hashes = items.hashes
     shift = v.size[SHIFT]
     region = v.size[REGION] + ONE
     while first < last:
@@ -231,14 +222,14 @@ def put_slots(v: Vocabulary, order: U32s, is_ordered: int, first: int, last: int
         put_items(v.text, items, u64(n), v.size[NARROW])
         rotate(items, n, skip)
         for j in range(u64(n)):
-            prefetch(slots, (hashes[min(j + AHEAD, u64(n) - ONE)] >> shift) << TWO)
-            s = find(v, items, j, v.text, slots, lows[j], highs[j], (hashes[j] >> shift) << TWO)
-            if slots[s + TWO] != ZERO:
+            prefetch(v.slots, (items.hashes[min(j + AHEAD, u64(n) - ONE)] >> shift) << TWO)
+            s = find(v, items, j, v.text, v.slots, items.low[j], items.high[j], (items.hashes[j] >> shift) << TWO)
+            if v.slots[s + TWO] != ZERO:
                 return False
-            slots[s] = lows[j]
-            slots[s + ONE] = highs[j]
+            v.slots[s] = items.low[j]
+            v.slots[s + ONE] = items.high[j]
             f = i64(order[first + i64(j)]) if is_ordered != 0 else first + i64(j)
-            slots[s + TWO] = u64(f) + ONE
+            v.slots[s + TWO] = u64(f) + ONE
             v.loads[s // region] += 1
         first += n
     return True
