@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.kernel.library import run
-from bunrui.kernel.ngrams import K1, K3, S32
+from bunrui.kernel.ngrams import K1, K3
 from bunrui.kernel.postings import Postings
 from bunrui.kernel.primitives import M64, ONE, i64, inline, u64
 from bunrui.kernel.signature import I64s, U32s, U64s, kernel, record
@@ -117,13 +117,13 @@ def group_of(p: Postings, f: int, by_docs: int, groups: Groups) -> int:
     h = u64(totals[f])
     for a in range(start, start + u64(p.lengths[f])):
         # The class in the high half: counts seldom reach it.
-        h = ((h ^ (u64(cells[a]) + (u64(p.classes[a]) << S32))) * K1) & M64
-        h = h ^ (h >> S32)
+        h = ((h ^ (u64(cells[a]) + (u64(p.classes[a]) << 32))) * K1) & M64
+        h = h ^ (h >> 32)
     h = (h * K3) & M64
     mask = u64(len(groups.slots)) - ONE
-    s = (h >> S32) & mask
+    s = (h >> 32) & mask
     g = u64(groups.slots[s])
-    while g != u64(0):
+    while g != 0:
         if groups.hashes[g - ONE] == h and is_alike(p, f, i64(groups.firsts[g - ONE]), by_docs):
             return g - ONE
         s = (s + ONE) & mask
@@ -157,7 +157,7 @@ def enter_groups(groups: Groups) -> None:
     """Fill the slots of groups that have grown, which are free."""
     mask = u64(len(groups.slots)) - ONE
     for g in range(i64(groups.size[0])):
-        s = (groups.hashes[g] >> S32) & mask
+        s = (groups.hashes[g] >> 32) & mask
         while groups.slots[s] != 0:
             s = (s + ONE) & mask
         groups.slots[s] = g + 1

@@ -106,20 +106,18 @@ def load64(typingctx, buffer, i):
     return types.uint64(buffer, i), codegen
 
 
-@intrinsic
-def ctz(typingctx, x):
-    def codegen(context, builder, signature, args):
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+def _of_word(emit):
+    """Make a function of one word."""
 
-    return types.uint64(types.uint64), codegen
+    @intrinsic
+    def of_word(typingctx, x):
+        return types.uint64(types.uint64), lambda context, builder, signature, args: emit(builder, args[0])
+
+    return of_word
 
 
-@intrinsic
-def popcount(typingctx, x):
-    def codegen(context, builder, signature, args):
-        return builder.ctpop(args[0])
-
-    return types.uint64(types.uint64), codegen
+ctz = _of_word(lambda builder, word: builder.cttz(word, ir.Constant(ir.IntType(1), 0)))
+popcount = _of_word(lambda builder, word: builder.ctpop(word))
 
 
 @intrinsic

@@ -12,7 +12,7 @@ from math import exp, log, sqrt
 from typing import NamedTuple
 
 from bunrui.kernel.arithmetic import HIGH, LOW, add_term
-from bunrui.kernel.ngrams import K1, K2, S32
+from bunrui.kernel.ngrams import K1, K2
 from bunrui.kernel.primitives import M64, ONE, U64, i64, inline, prefetch, u64
 from bunrui.kernel.signature import F64s, I32s, I64s, U64s, kernel, record
 
@@ -60,12 +60,12 @@ def hash_rows(starts: I64s, indices: I32s, bits: U64s, codes: I64s, seed: int, o
         h = (u64(seed) ^ u64(codes[i])) * K1 & M64
         for k in range(i64(starts[i]), i64(starts[i + 1])):
             h = ((h ^ u64(indices[k])) * K1) & M64
-            h = h ^ (h >> S32)
+            h = h ^ (h >> 32)
             if len(bits) > 0:
                 h = ((h ^ u64(bits[k])) * K2) & M64
-                h = h ^ (h >> S32)
+                h = h ^ (h >> 32)
         h = (h * K2) & M64
-        out[i] = h ^ (h >> S32)
+        out[i] = h ^ (h >> 32)
 
 
 @kernel

@@ -31,9 +31,9 @@ class U64(int):
     """An unsigned constant: an int here, `numpy.uint64` in compiled code."""
 
 
+ZERO, ONE, TWO, THREE, FOUR, SEVEN, EIGHT = map(U64, (0, 1, 2, 3, 4, 7, 8))
+M32 = U64(0xFFFF_FFFF)
 M64 = U64(0xFFFF_FFFF_FFFF_FFFF)
-ZERO = U64(0)
-ONE = U64(1)
 
 
 def u64(x: int) -> int:

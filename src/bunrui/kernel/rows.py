@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from bunrui.kernel.analyze import Walk, columns_of, keys_of, units_of
 from bunrui.kernel.ngrams import Items
-from bunrui.kernel.primitives import ONE, U64, i64, prefetch, u64
+from bunrui.kernel.primitives import ONE, U64, ZERO, i64, prefetch, u64
 from bunrui.kernel.signature import F64s, I32s, I64s, Read, U8s, U32s, kernel, record
-from bunrui.kernel.vocabulary import FEATURES, MISSING, NARROW, Vocabulary, block_items, has_room, probe
+from bunrui.kernel.vocabulary import FEATURES, MISSING, Vocabulary, block_items, has_room, probe
 
 AHEAD = U64(8)
 
@@ -124,7 +124,7 @@ def find_features(v: Vocabulary, ov: Vocabulary, grows: int, items: Items, ids: 
     n_features = i64(ov.size[FEATURES])
     first = i64(0)
     while first < n_features:
-        n = block_items(ov, first, n_features, items, v.size[NARROW])
+        n = block_items(v, ov, first, n_features, items, ZERO)
         probe(v, items, u64(n), ov.text, grows)
         for k in range(n):
             ids[first + k] = items.ids[k]

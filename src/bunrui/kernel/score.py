@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bunrui.kernel.analyze import Scratch, Walk, ids_of, keys_of, units_of
-from bunrui.kernel.ngrams import MAX_ORDER, TWO, Items
+from bunrui.kernel.ngrams import MAX_ORDER, Items
 from bunrui.kernel.postings import Postings
-from bunrui.kernel.primitives import ONE, U64, ZERO, i64, inline, prefetch, u64
+from bunrui.kernel.primitives import ONE, TWO, U64, ZERO, i64, inline, prefetch, u64
 from bunrui.kernel.reading import Index, find_rows, put_known, put_new, put_places
 from bunrui.kernel.signature import F64s, I32s, I64s, U8s, U32s, kernel, record
 from bunrui.kernel.vocabulary import MISSING, Vocabulary
@@ -110,8 +110,8 @@ def score_document(walk: Walk, d: int, model: ReadyModel, out: F64s, at: int) ->
             add_counted(items, n_items, counts, first, weights.table, sums)
         else:
             # The document has at most this many items.
-            most = n_items if begin == ZERO and unit == n_units else n_units * LONGEST
-            n_known = known_items(scratch, n_items, most, begin == ZERO, model)
+            most = n_items if begin == 0 and unit == n_units else n_units * LONGEST
+            n_known = known_items(scratch, n_items, most, begin == 0, model)
             add_known(items.ids, n_known, weights.table, sums)
     finish(weights.linear, sums, out, at)
 
@@ -207,7 +207,7 @@ def add_columns(ids: U32s, n_ids: int, table: Table, sums: Sums) -> None:
     n_classes = u64(len(sums.weights))
     c = u64(0)
     if len(table.shared) > 0:
-        d = u64(1) if n_classes > ONE else u64(0)
+        d = u64(1) if n_classes > 1 else u64(0)
         s = sums.rest[0]
         a = sums.weights[0]
         b = sums.weights[d]

@@ -14,20 +14,7 @@ from typing import NamedTuple
 from bunrui.kernel import unicode
 from bunrui.kernel.fold import put
 from bunrui.kernel.ngrams import Items, Units, put_items
-from bunrui.kernel.primitives import (
-    M64,
-    ONE,
-    U64,
-    ZERO,
-    copy16,
-    ctz,
-    fold_ascii64,
-    i64,
-    inline,
-    printable64,
-    u64,
-    wide64,
-)
+from bunrui.kernel.primitives import M64, ONE, copy16, ctz, fold_ascii64, i64, inline, printable64, u64, wide64
 from bunrui.kernel.signature import I32s, I64s, U8s, U32s, record
 from bunrui.kernel.vocabulary import MISSING, NARROW, Vocabulary, probe
 
@@ -45,8 +32,6 @@ ZWJ = unicode.ZWJ
 VS16 = unicode.VS16
 KEYCAP = unicode.KEYCAP
 
-S63 = U64(63)
-S64 = U64(64)
 LONGEST_EMOTICON = 16
 
 # Places in `Characters.orders`
@@ -122,10 +107,10 @@ def is_ascii(data: U8s, lo: int, hi: int) -> bool:
         return False
     i = lo
     while i + 64 <= hi:
-        if wide64(data, i) != ZERO:
+        if wide64(data, i) != 0:
             return False
         i += 64
-    return i == hi or (wide64(data, i) << (S64 - u64(hi - i))) & M64 == ZERO
+    return i == hi or (wide64(data, i) << (u64(64 - (hi - i)))) & M64 == 0
 
 
 def scan_ascii(data: U8s, lo: int, hi: int, scanner: Scanner) -> int:
@@ -152,20 +137,20 @@ def scan_ascii(data: U8s, lo: int, hi: int, scanner: Scanner) -> int:
             inside = (ONE << u64(n - i)) - ONE
             words = words & inside
             marks = marks & inside
-        edges = words ^ (((words << ONE) & M64) | carry)
-        carry = words >> S63
+        edges = words ^ (((words << 1) & M64) | carry)
+        carry = words >> 63
         found = edges | marks
-        while found != ZERO:
+        while found != 0:
             bit = found & (~found + ONE) & M64
             at = low + i + i64(ctz(found))
             found = found ^ bit
-            if edges & bit != ZERO:
-                if words & bit != ZERO:
+            if edges & bit != 0:
+                if words & bit != 0:
                     start = at
                     continue
                 if start >= behind:
                     o, u, chain = put_unit(scanner, o, put_word(scanner.units.text, start, at, o), u, chain)
-            if marks & bit != ZERO and at >= behind:
+            if marks & bit != 0 and at >= behind:
                 # An emoticon may go on in the next block, which is not folded yet.
                 if i + 64 < n and at + LONGEST_EMOTICON >= low + i + 64:
                     fold_ascii64(data, lo + i + 64, scanner.units.text, low + i + 64)
@@ -399,6 +384,6 @@ def is_common(c: int, script: int) -> bool:
 @inline
 def put_orders(units: Units, u: int, start: int, end: int, shortest: int, longest: int) -> None:
     at = u64(u)
-    units.borders[at << ONE] = start
-    units.borders[(at << ONE) + ONE] = end
+    units.borders[at << 1] = start
+    units.borders[(at << 1) + ONE] = end
     units.orders[at] = (shortest << 4) | longest

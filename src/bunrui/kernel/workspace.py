@@ -208,7 +208,7 @@ def fill_slots(v: Vocabulary, first: int, skip: int = 0) -> None:
         bounds = np.searchsorted(numbers, np.arange(regions + 1))[cuts].tolist()
 
     def fill_some(lo: int, hi: int) -> bool:
-        return bool(run(vocabulary.put_slots, v, order, 1, lo, hi, skip, scratch_for(0).items))
+        return bool(run(vocabulary.put_slots, v, order, lo, hi, skip, scratch_for(0).items))
 
     try:
         if not all(slices.each_slice(fill_some, bounds)):
@@ -241,7 +241,7 @@ def find_features(v: Vocabulary, texts: Sequence[bytes]) -> list[int]:
 
 
 def new_items(size: int = ITEMS) -> ngrams.Items:
-    padded = size + int(vocabulary.AHEAD)
+    padded = size + int(ngrams.AHEAD)
     return ngrams.Items(
         hashes=np.zeros(padded, np.uint64),
         low=np.empty(padded, np.uint64),
