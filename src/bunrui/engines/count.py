@@ -359,8 +359,7 @@ def _collect(
     """Count what is in the streams, and empty them; where `writes`, write all counters out as cells."""
     n_parts = len(v.loads)
     state = parts.state.reshape(n_parts, kernel.STATES)
-    state[:, kernel.STREAM] = 0
-    state[:, kernel.AT_BLOCK] = -1
+    state[:, [kernel.STREAM, kernel.AT_WORD]] = 0, -1
     bounds = stretches(n_parts, 1)
     while True:
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from bunrui.kernel.library import run
 from bunrui.kernel.ngrams import K1, K3
 from bunrui.kernel.postings import Postings
-from bunrui.kernel.primitives import M64, ONE, i64, inline, u64
+from bunrui.kernel.primitives import M64, ONE, ZERO, i64, inline, u64
 from bunrui.kernel.signature import I64s, U32s, U64s, kernel, record
 from bunrui.kernel.slices import each_slice, stretches
 from bunrui.kernel.vocabulary import MISSING
@@ -123,7 +123,7 @@ def group_of(p: Postings, f: int, by_docs: int, groups: Groups) -> int:
     mask = u64(len(groups.slots)) - ONE
     s = (h >> 32) & mask
     g = u64(groups.slots[s])
-    while g != 0:
+    while g != ZERO:
         if groups.hashes[g - ONE] == h and is_alike(p, f, i64(groups.firsts[g - ONE]), by_docs):
             return g - ONE
         s = (s + ONE) & mask

@@ -46,10 +46,8 @@ ORDER = 1  # longest n-gram of words (WORDS)
 BUCKETS = 2  # bits of the hash whose buckets are the features; 0 where features are not hashed
 
 READS = U64(66)  # bytes that are read to look at 64
-LEAD = 0xC0
-SIGMA = ord("Σ")
-DOTTED = ord("İ")
-PAYLOAD = U64(PAYLOAD_MASK)
+LEAD, SIGMA, DOTTED = map(U64, (0xC0, ord("Σ"), ord("İ")))
+PAYLOAD, LAST_ALONE = U64(PAYLOAD_MASK), U64(CLOSED)
 
 
 @record
@@ -240,7 +238,7 @@ def next_lowering(data: U8s, i: int, end: int) -> int:
     n_data = u64(len(data))
     while i < end and i + READS <= n_data:
         found = lowering64(data, i)
-        if found != 0:
+        if found != ZERO:
             return i + ctz(found)
         i = i + u64(64)
     while i < end:
@@ -257,8 +255,8 @@ def next_joining(data: U8s, i: int, end: int, t: NfkcTable) -> int:
     n_data = u64(len(data))
     while i < end:
         if i + READS <= n_data:
-            found = doubtful64(data, i) if wide64(data, i) != 0 else ZERO
-            if found == 0:
+            found = doubtful64(data, i) if wide64(data, i) != ZERO else ZERO
+            if found == ZERO:
                 i = i + u64(64)
                 continue
             i = i + ctz(found)
@@ -278,4 +276,4 @@ def may_be_hard(code: int, n_bytes: int, t: NfkcTable) -> bool:
     """Tell whether a character joins those before it, or becomes more characters than it has bytes."""
     entry = u64(t.codes[code])
     kind = entry >> KIND_SHIFT
-    return kind > CLOSED or (kind != 0 and u64(t.expansions[entry & PAYLOAD]) > n_bytes)
+    return kind > LAST_ALONE or (kind != ZERO and u64(t.expansions[entry & PAYLOAD]) > n_bytes)

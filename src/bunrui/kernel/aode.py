@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import exp, log
 from typing import Any, NamedTuple
 
-from bunrui.kernel.primitives import ONE, i64, inline, u64
+from bunrui.kernel.primitives import ONE, ZERO, i64, inline, u64
 from bunrui.kernel.signature import F64s, I32s, I64s, kernel, record
 
 
@@ -99,7 +99,7 @@ def score_rows(rows: RowValues, lo: int, hi: int, table: PairTable, scratch: Pai
             if scratch.current[i] >= 0:
                 add_parent(rows, first, end, table, i, scratch, n_parents * n_classes)
                 n_parents = n_parents + ONE
-        if n_parents == 0:
+        if n_parents == ZERO:
             add_bayes(rows, first, end, table, out, at)
         else:
             average(scratch.sums, n_parents, n_classes, out, at)

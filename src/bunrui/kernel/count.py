@@ -52,6 +52,7 @@ WORTH = 4
 
 RECORD = 3
 BLOCK = 256  # records of a stream that lie together, a power of two
+WORDS = BLOCK * RECORD
 IN_BLOCK = U64(BLOCK - 1)
 AT_ONCE = U64(64 * RECORD)  # words of the records whose slots are asked for before they are read
 MOST = U64(0xFFFF)  # occurrences or documents of a record
@@ -64,11 +65,10 @@ N_BYTES = 1
 N_CELLS = 2
 N_TOUCHED = 3
 AT_GROUP = 4  # whose counters stand in the slots
-STREAM = 5  # and block, and word, to go on with
-AT_BLOCK = 6
-AT_WORD = 7
-LACKS = 8  # bytes of text
-STATES = 9
+STREAM = 5  # and word, to go on with; -1 at the beginning of a stream
+AT_WORD = 6
+LACKS = 7  # bytes of text
+STATES = 8
 
 # The room that a partition lacks
 MORE_FEATURES = 1
@@ -149,7 +149,7 @@ def count_few(
     for k in range(len(state)):
         state[k] = 0
     state[AT_GROUP] = -1
-    state[AT_BLOCK] = -1
+    state[AT_WORD] = -1
     few.state[POSITION] = 0
     few.state[UNIT] = 0
     few.state[GROUP] = -1
@@ -195,7 +195,7 @@ def scatter(walk: Walk, order: I64s, groups: I32s, v: Vocabulary, small: Small, 
             state[GROUP] = groups[p]
         d = i64(order[p])
         n_units = units_of(walk, d)
-        if state[ALONE] == 0 and n_units > 0:
+        if state[ALONE] == 0 and n_units > ZERO:
             # All n-grams of n units together have the bytes of the units n times.
             n_bytes = u64(scratch.units.borders[(n_units << 1) - ONE]) + u64(16)
             n_bytes = n_bytes * (longest * (longest + ONE) // TWO)
@@ -271,21 +271,21 @@ def count_block(
         if branches:
             prefetch(small.slots, (items.hashes[k + AHEAD] >> 24) & mask)
         last = small.slots[s + TWO]
-        if last == 0 and not is_long(high):
+        if last == ZERO and not is_long(high):
             small.slots[s] = low
             small.slots[s + ONE] = high
             n_claimed = n_claimed + ONE
         # No slot has a long key.
-        is_there = u64(((small.slots[s] ^ low) | (small.slots[s + ONE] ^ high)) == 0)
+        is_there = u64(((small.slots[s] ^ low) | (small.slots[s + ONE] ^ high)) == ZERO)
         items.ids[n_missed] = k
         n_missed = n_missed + (is_there ^ ONE)
-        if branches and is_there == 0:
+        if branches and is_there == ZERO:
             continue
         if counted:
             x = u64(counts[first + i64(k)])
         counter = small.slots[s + THREE]
         small.touched[n_touched] = s
-        n_touched = n_touched + (is_there & u64(counter == 0))
+        n_touched = n_touched + (is_there & u64(counter == ZERO))
         # Low half: occurrences.  High half: documents, one more if the last was another.
         small.slots[s + THREE] = counter + is_there * (x + (u64(last != stamp) << 32))
         small.slots[s + TWO] = last + is_there * (stamp - last)
@@ -301,7 +301,7 @@ def send_counters(v: Vocabulary, small: Small, streams: Streams, thread: int, st
     for t in range(n_touched):
         n_records = n_records + n_records_of(small.slots[u64(small.touched[t]) + THREE])
     if not can_take(streams, thread, n_records, ZERO):
-        return n_records == 0
+        return n_records == ZERO
     narrow = v.size[NARROW]
     n_parts = u64(len(streams.first) // len(streams.taken))
     # Any document of the group will do.
@@ -345,7 +345,7 @@ def send_items(
         high = placed(streams, thread, items.high[k], scratch.units.text, u64(items.starts[k]))
         put_record(streams, stream, thread, items.low[k], high, number)
         more = u64(counts[first + i64(k)]) - ONE if len(counts) > 0 else ZERO
-        while more > 0:
+        while more > ZERO:
             some = min(more, MOST)
             put_record(streams, stream, thread, items.low[k], high, number | (some << 32))
             more = more - some
@@ -365,7 +365,7 @@ def can_take(streams: Streams, thread: int, n_records: int, n_bytes: int) -> boo
 def put_record(streams: Streams, stream: int, thread: int, low: int, high: int, number: int) -> None:
     """Write a record at the end of a stream; the caller has seen that there is room."""
     at = u64(streams.at[stream])
-    if at & IN_BLOCK == 0:
+    if at & IN_BLOCK == ZERO:
         at = take_block(streams, stream, thread, at)
     streams.at[stream] = i64(at + ONE)
     word = at * THREE
@@ -429,40 +429,36 @@ def collect_part(p: int, streams: Streams, groups: I32s, v: Vocabulary, parts: P
     narrow = v.size[NARROW]
     me = p * STATES
     t = i64(state[me + STREAM])
-    block = i64(state[me + AT_BLOCK])
-    at = u64(state[me + AT_WORD])
+    at = i64(state[me + AT_WORD])
     while t < len(streams.taken):
         stream = t * n_parts + p
-        if block < 0:
-            block = i64(streams.first[stream])
-            at = u64(block * BLOCK * RECORD) if block >= 0 else ZERO
-        while block >= 0:
-            is_last = i64(streams.following[block]) < 0
-            end = u64(streams.at[stream] if is_last else (block + 1) * BLOCK) * THREE
-            while at < end:
+        if at < 0:
+            at = i64(streams.first[stream]) * WORDS
+        while at >= 0:
+            block = at // WORDS
+            following = i64(streams.following[block])
+            end = u64((block + 1) * WORDS if following >= 0 else i64(streams.at[stream]) * RECORD)
+            word = u64(at)
+            while word < end:
                 # Some places first, so that slots are on their way while others are read; a slot that is taken is
                 # followed by the next, often of the next line.
-                stop = min(end, at + AT_ONCE)
-                k = u64(0)
-                word = at
-                while word < stop:
-                    s = (hash_of(streams.words[word], streams.words[word + ONE], narrow) >> shift) << 2
+                stop = min(end, word + AT_ONCE)
+                for k in range((stop - word) // THREE):
+                    low = streams.words[word + k * THREE]
+                    high = streams.words[word + k * THREE + ONE]
+                    s = (hash_of(low, high, narrow) >> shift) << 2
                     places[k] = s
                     prefetch(v.slots, s)
                     prefetch(v.slots, next_slot(next_slot(s, mask), mask))
-                    word = word + THREE
-                    k = k + ONE
-                at, lacking = count_records(p, t, at, stop, streams, groups, v, parts, places)
+                word, lacking = count_records(p, t, word, stop, streams, groups, v, parts, places)
                 if lacking != DONE:
                     state[me + STREAM] = t
-                    state[me + AT_BLOCK] = block
-                    state[me + AT_WORD] = i64(at)
+                    state[me + AT_WORD] = i64(word)
                     return lacking
-            block = i64(streams.following[block])
-            at = u64(block * BLOCK * RECORD) if block >= 0 else ZERO
+            at = following * WORDS
         t += 1
     state[me + STREAM] = t
-    state[me + AT_BLOCK] = -1
+    state[me + AT_WORD] = -1
     return DONE
 
 
@@ -501,8 +497,8 @@ def count_records(
             high = high & KEY
         s = places[k]
         entry = v.slots[s + TWO]
-        while entry != 0:
-            if ((v.slots[s] ^ low) | (v.slots[s + ONE] ^ high)) == 0:
+        while entry != ZERO:
+            if ((v.slots[s] ^ low) | (v.slots[s + ONE] ^ high)) == ZERO:
                 if not is_long(high):
                     break
                 other = text_at + u64(parts.starts[touched_at + (entry & M32) - ONE])
@@ -510,7 +506,7 @@ def count_records(
                     break
             s = next_slot(s, mask)
             entry = v.slots[s + TWO]
-        if entry == 0:
+        if entry == ZERO:
             lacking = add_record(p, low, high, place, s, streams, v, parts)
             if lacking != DONE:
                 state[me + N_TOUCHED] = i64(n_touched)
@@ -518,7 +514,7 @@ def count_records(
             entry = v.slots[s + TWO]
         counter = v.slots[s + THREE]
         parts.touched[touched_at + n_touched] = s
-        n_touched = n_touched + u64(counter == 0)
+        n_touched = n_touched + u64(counter == ZERO)
         if number == position:
             stamp = position + ONE
             v.slots[s + THREE] = counter + ONE + (u64((entry >> 32) != stamp) << 32)
@@ -594,7 +590,7 @@ def list_counters(lo: int, hi: int, v: Vocabulary, parts: Parts) -> None:
         s = u64(p) * size
         end = s + size
         while s < end:
-            if v.slots[s + THREE] != 0:
+            if v.slots[s + THREE] != ZERO:
                 parts.touched[n] = s
                 n += 1
             s = s + FOUR
@@ -638,7 +634,7 @@ def arrange_features(p: int, parts: Parts, bases: I64s, v: Vocabulary) -> None:
     end = s + size
     while s < end:
         entry = v.slots[s + TWO]
-        if entry != 0:
+        if entry != ZERO:
             f = (entry & M32) + u64(base)
             v.slots[s + TWO] = f
             v.hashes[f - ONE] = hash_of(v.slots[s], v.slots[s + ONE], narrow)

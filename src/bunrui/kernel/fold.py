@@ -32,9 +32,8 @@ BAD_UTF8 = -2
 SLACK = 64
 
 _0, _1, _2, _3, _4, _8, _64 = map(U64, (0, 1, 2, 3, 4, 8, 64))
-_0F, _1F, _3F, _7F, _80, _FF, _FC0 = map(U64, (0x0F, 0x1F, 0x3F, 0x7F, 0x80, 0xFF, 0xFC0))
-_BEYOND = U64(0x110000)
-_SURROGATES = 0xD800 >> 11
+_0F, _1F, _3F, _7F, _80, _C2, _E0, _F0, _FF = map(U64, (0x0F, 0x1F, 0x3F, 0x7F, 0x80, 0xC2, 0xE0, 0xF0, 0xFF))
+_800, _FC0, _10000, _BEYOND, _SURROGATES = map(U64, (0x800, 0xFC0, 0x10000, 0x110000, 0xD800 >> 11))
 
 # Lead byte and two continuations, in the low bytes of a little-endian word.
 _THREE_MASK, _THREE_BYTES = U64(0xC0C0F0), U64(0x8080E0)
@@ -42,8 +41,8 @@ _HIGH_BITS = U64(0x8080_8080_8080_8080)
 _FROM_A = U64((0x80 - ord("A")) * 0x0101_0101_0101_0101)
 _BEYOND_Z = U64((0x7F - ord("Z")) * 0x0101_0101_0101_0101)
 
-_PAYLOAD = U64(PAYLOAD_MASK)
-_SPECIAL = 1 << KIND_SHIFT
+_CLOSED, _JOINING, _SEQUENCE, _HARD = map(U64, (CLOSED, JOINING, SEQUENCE, HARD))
+_PAYLOAD, _SPECIAL = U64(PAYLOAD_MASK), U64(1 << KIND_SHIFT)
 
 # A value of `last` beyond every combining class: nothing that joins may follow.
 _SEALED = U64(256)
@@ -57,23 +56,23 @@ _S_FIRST, _S_END = U64(0xAC00), U64(0xD7A4)
 def decode(src: U8s, i: int, end: int) -> tuple[int, int]:
     """Decode the code point at `i`; return it and the place of the next, or U+110000 if the bytes are none."""
     a = u64(src[i])
-    if a >= 0xE0:
-        if a < 0xF0:
-            if end - i > 2:
+    if a >= _E0:
+        if a < _F0:
+            if end - i > _2:
                 b, c = u64(src[i + _1]) ^ _80, u64(src[i + _2]) ^ _80
                 code = (a & _0F) << 12 | b << 6 | c
-                if (b | c) <= 0x3F and code >= 0x800 and code >> 11 != _SURROGATES:
+                if (b | c) <= _3F and code >= _800 and code >> 11 != _SURROGATES:
                     return code, i + _3
-        elif end - i > 3:
+        elif end - i > _3:
             b, c, d = u64(src[i + _1]) ^ _80, u64(src[i + _2]) ^ _80, u64(src[i + _3]) ^ _80
             code = (a & _0F) << 18 | b << 12 | c << 6 | d
-            if (b | c | d) <= 0x3F and code >= 0x10000 and code < _BEYOND:
+            if (b | c | d) <= _3F and code >= _10000 and code < _BEYOND:
                 return code, i + _4
-    elif a < 0x80:
+    elif a < _80:
         return a, i + _1
-    elif a >= 0xC2 and end - i > 1:
+    elif a >= _C2 and end - i > _1:
         b = u64(src[i + _1]) ^ _80
-        if b <= 0x3F:
+        if b <= _3F:
             return (a & _1F) << 6 | b, i + _2
     return _BEYOND, i + _1
 
@@ -101,7 +100,7 @@ def compose(base: int, mark: int, t: NfkcTable) -> int:
     if mark >= _V_FIRST and mark < _T_END:
         if mark < _V_END and base >= _L_FIRST and base < _L_END:
             return _S_FIRST + ((base - _L_FIRST) * _V_COUNT + mark - _V_FIRST) * _T_STEP
-        if mark >= _T_FIRST and base >= _S_FIRST and base < _S_END and (base - _S_FIRST) % _T_STEP == 0:
+        if mark >= _T_FIRST and base >= _S_FIRST and base < _S_END and (base - _S_FIRST) % _T_STEP == _0:
             return base + mark - _T_FIRST + _1
         return M64
     key = base << ORDER_SHIFT | mark
@@ -137,27 +136,27 @@ def join(entry: int, out: U32s, n: int, base: int, last: int, room: int, t: Nfkc
     kind, order, code = entry >> KIND_SHIFT, entry >> ORDER_SHIFT & _FF, entry & _PAYLOAD
     if last == _SEALED:
         return M64, base, last
-    if kind == SEQUENCE:
-        if n != 0:
+    if kind == _SEQUENCE:
+        if n != _0:
             return M64, base, last
         return expand(entry, t.expansions, out, n, room), base, _SEALED
-    moves = order != 0 and order < last
+    moves = order != _0 and order < last
     # A mark of the same class in between blocks composition; a starter is blocked by any mark.
-    if kind == JOINING and base != M64 and (last == 0 or (order != 0 and order != last)):
+    if kind == _JOINING and base != M64 and (last == _0 or (order != _0 and order != last)):
         found = compose(u64(out[base]), code, t)
         if found < _SPECIAL and not moves:
             out[base] = found
             return n, base, last
         if found != M64:
-            if moves or last != 0 or found >> KIND_SHIFT == HARD:
+            if moves or last != _0 or found >> KIND_SHIFT == _HARD:
                 return M64, base, last
             return expand(found, t.expansions, out, base, room), base, _SEALED
-    if order == 0:
+    if order == _0:
         out[n] = code
         return n + _1, n, _0
     if moves:
         # Two marks in the wrong order are usual in vocalised Arabic and Hebrew, three are not.
-        if base == M64 or n - base != 2:
+        if base == M64 or n - base != _2:
             return M64, base, last
         out[n] = out[n - _1]
         out[n - _1] = code
@@ -178,17 +177,17 @@ def fold_nfkc(src: U8s, lo: int, hi: int, out: U32s, t: NfkcTable) -> int:
             if word & _THREE_MASK == _THREE_BYTES:
                 code = three_bytes(word)
                 entry = u64(t.codes[code])
-                if entry < _SPECIAL and code >= 0x800 and code >> 11 != _SURROGATES:
+                if entry < _SPECIAL and code >= _800 and code >> 11 != _SURROGATES:
                     out[n] = entry
                     n += _1
                     i += _3
                     continue
-            elif word & _HIGH_BITS == 0:
+            elif word & _HIGH_BITS == _0:
                 spread(lower_ascii(word), out, n)
                 n += _8
                 i += _8
                 continue
-            elif word & _80 == 0:
+            elif word & _80 == _0:
                 out[n] = t.codes[word & _7F]
                 n += _1
                 i += _1
@@ -203,9 +202,9 @@ def fold_nfkc(src: U8s, lo: int, hi: int, out: U32s, t: NfkcTable) -> int:
         else:
             room = next_i - start + u64(SLACK)
             kind = entry >> KIND_SHIFT
-            if kind <= CLOSED:
+            if kind <= _CLOSED:
                 n = expand(entry, t.expansions, out, n, room)
-                if kind == CLOSED:
+                if kind == _CLOSED:
                     seam, last = next_i, _SEALED
             else:
                 if seam != i:
@@ -246,7 +245,7 @@ def fold_words(src: U8s, lo: int, hi: int, out: U8s, lower: U32s) -> int:
     while i < hi:
         if i <= last:
             wide = fold_words64(src, i, out, o)
-            if wide == 0:
+            if wide == _0:
                 i += 64
                 o += 64
                 continue
@@ -327,7 +326,7 @@ def split_words(buf: U8s, n: int, borders: U32s) -> int:
         while k < found:
             for j in range(8):
                 borders[b + k + u64(j)] = i + ctz(edges)
-                edges = edges & (edges - _1) if edges != 0 else edges
+                edges = edges & (edges - _1) if edges != _0 else edges
             k = k + _8
         b = b + found
         i = i + _64

@@ -95,14 +95,14 @@ def padding(n: int) -> int:
 def key_low(buffer: Sequence[int], start: int, n: int) -> int:
     """The first word of the key of `buffer[start : start + n]`, n <= 16."""
     # Selected, not branched on: word lengths are as good as random, and a branch on them costs more than the work.
-    return load64(buffer, start) | (padding(n) if n < 8 else ZERO)
+    return load64(buffer, start) | (padding(n) if n < EIGHT else ZERO)
 
 
 @inline
 def key_high(buffer: Sequence[int], start: int, n: int) -> int:
     """The second word of the key, n <= 16."""
-    rest = load64(buffer, start + EIGHT) | (padding(n & SEVEN) if n < 16 else ZERO)
-    return rest if n > 8 else M64
+    rest = load64(buffer, start + EIGHT) | (padding(n & SEVEN) if n < u64(16) else ZERO)
+    return rest if n > EIGHT else M64
 
 
 @inline
@@ -181,7 +181,7 @@ def put_items(text: U8s, items: Items, n_items: Unsigned, narrow: Unsigned) -> i
         start = u64(items.starts[k])
         n = u64(items.lengths[k])
         total = total + n
-        if n <= 16:
+        if n <= u64(16):
             low = key_low(text, start, n)
             high = key_high(text, start, n)
             h = hash_key(low, high) & narrow

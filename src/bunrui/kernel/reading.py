@@ -109,7 +109,7 @@ def find_rows(index: Index, scratch: Scratch, n_items: int) -> None:
         high = items.high[k]
         s = bucket_of(items.hashes[k], n) << 3
         same = keys_at(index.words, s, low, high)
-        while same == 0 and index.places[(s << 1) + ON] != 0:
+        while same == ZERO and index.places[(s << 1) + ON] != 0:
             s = next_bucket(index.words, s)
             same = keys_at(index.words, s, low, high)
         scratch.rows[k] = (s >> 1) | ctz(same | u64(8))
@@ -128,7 +128,7 @@ def check_long(index: Index, items: Items, text: U8s, rows: U32s, longs: U32s, n
         prefetch(index.text, u64(index.starts[u64(rows[u64(longs[min(i + u64(4), last)])])]))
         k = u64(longs[i])
         row = u64(rows[k])
-        if (row & THREE) != 3 and not is_text(index, row, items, k, text):
+        if (row & THREE) != THREE and not is_text(index, row, items, k, text):
             rows[k] = find_long(index, items, k, text)
 
 
@@ -143,7 +143,7 @@ def find_long(index: Index, items: Items, k: int, text: U8s) -> int:
     s = bucket_of(items.hashes[k], index.size[0]) << 3
     while True:
         same = keys_at(index.words, s, items.low[k], items.high[k])
-        while same != 0:
+        while same != ZERO:
             row = (s >> 1) | ctz(same)
             if is_text(index, row, items, k, text):
                 return row
@@ -174,14 +174,14 @@ def place_at(places: U32s, row: int) -> int:
 @inline
 def is_there(row: int) -> int:
     """1, or 0 for a feature that the table lacks."""
-    return u64((row & THREE) != 3)
+    return u64((row & THREE) != THREE)
 
 
 def put_places(index: Index, rows: U32s, n_items: int, ids: U32s) -> None:
     """Put the places of all items, MISSING where the table lacks one."""
     for k in range(n_items):
         row = u64(rows[k])
-        ids[k] = place_at(index.places, row) if is_there(row) != 0 else M32
+        ids[k] = place_at(index.places, row) if is_there(row) != ZERO else M32
 
 
 def put_known(index: Index, rows: U32s, n_items: int, ids: U32s) -> int:
@@ -220,7 +220,7 @@ def put_new(
         # Mixed: neighbouring rows, of a document with most of all features, would stand in each other's way.
         i = ((row * K1 & M64) >> 32) & mask
         mark = u64(seen[i])
-        while (mark != mine) & (mark != 0):
+        while (mark != mine) & (mark != ZERO):
             i = (i + ONE) & mask
             mark = u64(seen[i])
         seen[i] = mine
@@ -265,10 +265,10 @@ def fill_stretch(v: Vocabulary, places: U32s, index: Index, first: int, last: in
     n_rest = i64(0)
     for at in range(u64(first), u64(last)):
         later = v.slots[(min(at + FAR, n_slots - ONE) << 2) + TWO] & M32
-        prefetch(places, later - ONE if later != 0 else ZERO)
+        prefetch(places, later - ONE if later != ZERO else ZERO)
         s = at << 2
         entry = v.slots[s + TWO] & M32
-        if entry != 0 and places[entry - ONE] != MISSING:
+        if entry != ZERO and places[entry - ONE] != MISSING:
             b = bucket_of(hash_of(v.slots[s], v.slots[s + ONE], narrow), n)
             # A feature that went round its region may belong before this stretch, or behind it.
             if b < lo or b >= hi or put(v, places, index, s, b, hi) == hi:
@@ -296,7 +296,7 @@ def put(v: Vocabulary, places: U32s, index: Index, s: int, b: int, end: int) -> 
     while b < end:
         at = b << 3
         j = ctz((equal4(index.words, at + THREE, FREE) & u64(7)) | u64(8))
-        if j != 3:
+        if j != THREE:
             break
         index.places[(at << 1) + ON] = 1
         b = b + ONE

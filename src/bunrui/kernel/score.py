@@ -110,8 +110,8 @@ def score_document(walk: Walk, d: int, model: ReadyModel, out: F64s, at: int) ->
             add_counted(items, n_items, counts, first, weights.table, sums)
         else:
             # The document has at most this many items.
-            most = n_items if begin == 0 and unit == n_units else n_units * LONGEST
-            n_known = known_items(scratch, n_items, most, begin == 0, model)
+            most = n_items if begin == ZERO and unit == n_units else n_units * LONGEST
+            n_known = known_items(scratch, n_items, most, begin == ZERO, model)
             add_known(items.ids, n_known, weights.table, sums)
     finish(weights.linear, sums, out, at)
 
@@ -207,7 +207,7 @@ def add_columns(ids: U32s, n_ids: int, table: Table, sums: Sums) -> None:
     n_classes = u64(len(sums.weights))
     c = u64(0)
     if len(table.shared) > 0:
-        d = u64(1) if n_classes > 1 else u64(0)
+        d = u64(1) if n_classes > ONE else u64(0)
         s = sums.rest[0]
         a = sums.weights[0]
         b = sums.weights[d]
@@ -367,40 +367,24 @@ def score_items(walk: Walk, d: int, n_items: int, table: Table, linear: Linear, 
 
 
 @kernel
-def lay_out(features: U32s, gathered: Table, n_classes: int, table: Table, at: int) -> int:
-    """Put the lists of `gathered` (by place in `features`) under the ids of their features, from cell `at` on.
+def lay_out(first: int, gathered: Table, n_classes: int, table: Table) -> None:
+    """Put the lists of `gathered` into `table`, for the features from `first` on.
 
-    A list with more than an eighth of the classes is filled up with zeros: adding a row runs at the speed of memory,
-    adding cells one by one does not.  Returns the cell to go on with.  If `table.weights` is empty, nothing is written,
-    and only the lengths of `gathered` are read.
+    The table has their starts and lengths, and zeros for weights.  A list that is shorter than there are classes, but
+    has room for all of them, goes to the places of its classes.
     """
-    at = i64(at)
-    square = len(table.starts) == 0
-    measure = len(table.weights) == 0
-    for k in range(len(features)):
-        f = i64(features[k])
-        n = i64(gathered.lengths[k])
-        full = square or n * 8 > n_classes
-        if square:
-            at = f * n_classes
-        if not measure:
-            a = i64(gathered.starts[k])
-            if not square:
-                table.starts[f] = at
-            table.lengths[f] = n_classes if full else n
-            if len(gathered.shared) > 0:
-                table.shared[f] = gathered.shared[k]
-            if full:
-                for c in range(n_classes):
-                    table.weights[at + c] = 0.0
-            for j in range(n):
-                c = i64(gathered.classes[a + j])
-                place = at + (c if full else j)
-                table.weights[place] = gathered.weights[a + j]
-                if not full:
-                    table.classes[place] = c
-        at += n_classes if full else n
-    return at
+    for k in range(len(gathered.lengths)):
+        f = first + k
+        a = i64(gathered.starts[k])
+        at = i64(table.starts[f]) if len(table.starts) > 0 else f * n_classes
+        is_whole = i64(table.lengths[f]) == n_classes
+        if len(gathered.shared) > 0:
+            table.shared[f] = gathered.shared[k]
+        for j in range(i64(gathered.lengths[k])):
+            c = i64(gathered.classes[a + j])
+            table.weights[at + (c if is_whole else j)] = gathered.weights[a + j]
+            if not is_whole:
+                table.classes[at + j] = c
 
 
 # Long lists: a weight is a function of the feature and its count

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from bunrui.kernel import unicode
 from bunrui.kernel.fold import put
 from bunrui.kernel.ngrams import Items, Units, put_items
-from bunrui.kernel.primitives import M64, ONE, copy16, ctz, fold_ascii64, i64, inline, printable64, u64, wide64
+from bunrui.kernel.primitives import M64, ONE, ZERO, copy16, ctz, fold_ascii64, i64, inline, printable64, u64, wide64
 from bunrui.kernel.signature import I32s, I64s, U8s, U32s, record
 from bunrui.kernel.vocabulary import MISSING, NARROW, Vocabulary, probe
 
@@ -107,10 +107,10 @@ def is_ascii(data: U8s, lo: int, hi: int) -> bool:
         return False
     i = lo
     while i + 64 <= hi:
-        if wide64(data, i) != 0:
+        if wide64(data, i) != ZERO:
             return False
         i += 64
-    return i == hi or (wide64(data, i) << (u64(64 - (hi - i)))) & M64 == 0
+    return i == hi or (wide64(data, i) << (u64(64 - (hi - i)))) & M64 == ZERO
 
 
 def scan_ascii(data: U8s, lo: int, hi: int, scanner: Scanner) -> int:
@@ -140,17 +140,17 @@ def scan_ascii(data: U8s, lo: int, hi: int, scanner: Scanner) -> int:
         edges = words ^ (((words << 1) & M64) | carry)
         carry = words >> 63
         found = edges | marks
-        while found != 0:
+        while found != ZERO:
             bit = found & (~found + ONE) & M64
             at = low + i + i64(ctz(found))
             found = found ^ bit
-            if edges & bit != 0:
-                if words & bit != 0:
+            if edges & bit != ZERO:
+                if words & bit != ZERO:
                     start = at
                     continue
                 if start >= behind:
                     o, u, chain = put_unit(scanner, o, put_word(scanner.units.text, start, at, o), u, chain)
-            if marks & bit != 0 and at >= behind:
+            if marks & bit != ZERO and at >= behind:
                 # An emoticon may go on in the next block, which is not folded yet.
                 if i + 64 < n and at + LONGEST_EMOTICON >= low + i + 64:
                     fold_ascii64(data, lo + i + 64, scanner.units.text, low + i + 64)

@@ -55,9 +55,9 @@ def find(v: Vocabulary, items: Items, k: int, text: U8s, s: int) -> int:
     high = items.high[k]
     mask = v.size[REGION]
     entry = v.slots[s + TWO]
-    while entry != 0:
+    while entry != ZERO:
         # Bits, not branches: whether a word has more than eight letters cannot be predicted.
-        is_same = ((v.slots[s] ^ low) | (v.slots[s + ONE] ^ high)) == 0
+        is_same = ((v.slots[s] ^ low) | (v.slots[s + ONE] ^ high)) == ZERO
         if is_same and (not is_long(high) or same_text(v, (entry & M32) - ONE, items, k, text)):
             break
         s = next_slot(s, mask)
@@ -82,7 +82,7 @@ def probe(v: Vocabulary, items: Items, n_items: Unsigned, text: U8s, grows: int)
         prefetch(v.slots, (items.hashes[k + AHEAD] >> shift) << 2)
         s = find(v, items, k, text, (items.hashes[k] >> shift) << 2)
         entry = v.slots[s + TWO]
-        if entry == 0 and grows != 0:
+        if entry == ZERO and grows != 0:
             entry = add(v, s, items, k, text)
         items.ids[k] = (entry - ONE) & M32
 
@@ -130,9 +130,9 @@ def move_slots(old: U64s, v: Vocabulary) -> None:
     o = u64(0)
     while o < n:
         entry = old[o + TWO]
-        if entry != 0:
+        if entry != ZERO:
             s = (hash_of(old[o], old[o + ONE], narrow) >> shift) << 2
-            while v.slots[s + TWO] != 0:
+            while v.slots[s + TWO] != ZERO:
                 s = next_slot(s, mask)
             v.slots[s] = old[o]
             v.slots[s + ONE] = old[o + ONE]
@@ -167,7 +167,7 @@ def place_item(ov: Vocabulary, f: int, items: Items, k: int) -> None:
 
 
 def rotate(items: Items, n: int, skip: int) -> None:
-    if skip != 0:
+    if skip != ZERO:
         for k in range(n):
             h = items.hashes[k]
             items.hashes[k] = ((h << skip) & M64) | (h >> (u64(64) - skip))
@@ -201,7 +201,7 @@ def put_slots(v: Vocabulary, order: U32s, first: int, last: int, skip: Unsigned,
         for j in range(u64(n)):
             prefetch(v.slots, (items.hashes[min(j + AHEAD, u64(n) - ONE)] >> shift) << 2)
             s = find(v, items, j, v.text, (items.hashes[j] >> shift) << 2)
-            if v.slots[s + TWO] != 0:
+            if v.slots[s + TWO] != ZERO:
                 return False
             v.slots[s] = items.low[j]
             v.slots[s + ONE] = items.high[j]

@@ -281,26 +281,21 @@ def _joined(texts: Sequence[bytes]) -> Any:
     return np.frombuffer(b"".join(texts) + bytes(64), np.uint8).copy()
 
 
+_NO_CODES = np.empty(0, np.uint32)
+_NO_TABLE = NfkcTable(_NO_CODES, _NO_CODES, np.empty(0, np.uint64), _NO_CODES)
+_NO_CHARACTERS = Characters(np.empty(0, np.uint8), *[np.empty(0, np.int32)] * 2, _NO_CODES, np.zeros(9, np.int64))
+
+
 def new_recipe(
     kind: int,
-    *,
     order: int = 1,
-    lower: Any = None,
-    nfkc: NfkcTable | None = None,
-    characters: Characters | None = None,
+    lower: Any = _NO_CODES,
+    nfkc: NfkcTable = _NO_TABLE,
+    characters: Characters = _NO_CHARACTERS,
     stop: Sequence[str] = (),
 ) -> analyze.Recipe:
     """A recipe; tables that its kind does not read are empty."""
-    codes = np.empty(0, np.uint32)
-    numbers = np.empty(0, np.int32)
-    no_characters = Characters(np.empty(0, np.uint8), numbers, numbers, codes, np.zeros(9, np.int64))
-    return analyze.Recipe(
-        params=np.array([kind, order, 0], np.int64),
-        lower=codes if lower is None else lower,
-        nfkc=NfkcTable(codes, codes, np.empty(0, np.uint64), codes) if nfkc is None else nfkc,
-        chars=no_characters if characters is None else characters,
-        stop=vocabulary_of(stop),
-    )
+    return analyze.Recipe(np.array([kind, order, 0], np.int64), lower, nfkc, characters, vocabulary_of(stop))
 
 
 _threads = threading.local()
