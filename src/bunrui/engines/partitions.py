@@ -127,6 +127,7 @@ def sum_of(some: Sequence[Cells]) -> tuple[Cells, npt.NDArray[np.uint16]]:
 # --- counts that outgrow memory
 
 T = TypeVar("T")
+File = IO[bytes]
 Work = Callable[[Cells, npt.NDArray[np.uint16], int, int], T]
 
 PIECE = 1 << 18  # features that are worth a piece
@@ -163,7 +164,7 @@ class Spill:
         self._waiting: Counts | None = None  # too few to be a piece
         self._pieces: list[_Piece] = []
         self._runs: list[list[_Piece]] = []
-        self._file: IO[bytes] | None = None
+        self._file: File | None = None
 
     def __enter__(self) -> Spill:
         return self
@@ -267,7 +268,7 @@ class _Piece(NamedTuple):
         a, b = max(lo, self.first) - self.first, min(hi, self.last) - self.first
         return self.columns.cut(*(slice(int(at[a]), int(at[b])) for at in (self.features, self.bytes, self.cells)))
 
-    def moved_to(self, file: IO[bytes]) -> _Piece:
+    def moved_to(self, file: File) -> _Piece:
         """The same at the end of a file."""
         return self._replace(columns=Cells(*(_Stretch.written(column, file) for column in self.columns)))
 
@@ -305,12 +306,12 @@ _reading = Mutex()  # a file has one place to read from, for all threads
 class _Stretch:
     """An array in a file."""
 
-    file: IO[bytes]
+    file: File
     at: int
     dtype: np.dtype[Any]
 
     @classmethod
-    def written(cls, array: npt.NDArray[Any], file: IO[bytes]) -> Any:
+    def written(cls, array: npt.NDArray[Any], file: File) -> Any:
         """An array at the end of a file."""
         at = file.seek(0, os.SEEK_END)
         file.write(array.data)

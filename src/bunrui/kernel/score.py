@@ -141,9 +141,8 @@ def known_items(scratch: Scratch, n_items: int, most: int, is_first: bool, model
 def clear(sums: Sums) -> None:
     for c in range(len(sums.weights)):
         sums.weights[c] = 0.0
-    sums.rest[0] = 0.0
-    sums.rest[1] = 0.0
-    sums.rest[2] = 0.0
+    for j in range(3):
+        sums.rest[j] = 0.0
 
 
 @inline

@@ -283,7 +283,8 @@ def _joined(texts: Sequence[bytes]) -> Any:
 
 _NO_CODES = np.empty(0, np.uint32)
 _NO_TABLE = NfkcTable(_NO_CODES, _NO_CODES, np.empty(0, np.uint64), _NO_CODES)
-_NO_CHARACTERS = Characters(np.empty(0, np.uint8), *[np.empty(0, np.int32)] * 2, _NO_CODES, np.zeros(9, np.int64))
+_NO_NUMBERS = np.empty(0, np.int32)
+_NO_CHARACTERS = Characters(np.empty(0, np.uint8), _NO_NUMBERS, _NO_NUMBERS, _NO_CODES, np.zeros(9, np.int64))
 
 
 def new_recipe(
