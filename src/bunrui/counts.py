@@ -23,7 +23,7 @@ from bunrui.cells import Cells, Integers, new_postings, sort_by_text
 from bunrui.errors import DataError, MismatchError, UnlearnError
 from bunrui.kernel import postings, rows, slices
 from bunrui.kernel.library import run
-from bunrui.kernel.postings import Plan, Postings, absorb
+from bunrui.kernel.postings import Both, Plan, Postings, absorb
 from bunrui.kernel.vocabulary import BYTES, FEATURES, FULLEST, MISSING, REGION, SLOT, Vocabulary
 from bunrui.kernel.workspace import (
     MAX_TEXT,
@@ -474,9 +474,10 @@ class Counts:
         """The first feature of others that occurs less often here, or -1; then also the ids of all of them."""
         ids = np.empty(int(ov.size[FEATURES]), np.uint32)
 
+        both = Both(self.vocabulary, self.postings, ov, op, class_map)
+
         def find(lo: int, hi: int) -> int:
-            args = (self.vocabulary, self.postings, ov, op, class_map, lo, hi, ids, scratch_for(0).items)
-            return int(run(postings.find_lacking, *args))
+            return int(run(postings.find_lacking, both, lo, hi, ids, scratch_for(0).items))
 
         found = slices.each_slice(find, slices.stretches(len(ids)))
         return min((o for o in found if o >= 0), default=-1), ids
@@ -547,8 +548,8 @@ class Counts:
 
         def plan(lo: int, hi: int) -> Integers:
             need = np.zeros(postings.NEEDS, np.int64)
-            args = (self.vocabulary, self.postings, ov, op, class_map, skip, lo, hi, planned, need)
-            run(postings.plan, *args, scratch_for(0).items)
+            both = Both(self.vocabulary, self.postings, ov, op, class_map)
+            run(postings.plan, both, skip, lo, hi, planned, need, scratch_for(0).items)
             return need
 
         if len(bounds) == 2 and not skip:
@@ -569,7 +570,7 @@ class Counts:
             at += some
 
         def merge(lo: int, hi: int) -> None:
-            run(postings.merge, v, p, ov, op, class_map, lo, hi, planned, *places[lo])
+            run(postings.merge, Both(v, p, ov, op, class_map), lo, hi, planned, *places[lo])
 
         interrupt = None
         try:

@@ -18,12 +18,12 @@ from bunrui.engines.labelgroups import LabelSets
 from bunrui.errors import DataError
 from bunrui.kernel import count as kernel
 from bunrui.kernel import postings, slices, vocabulary, workspace
-from bunrui.kernel.analyze import KIND, ORDER, UNIVERSAL, Documents, Recipe
+from bunrui.kernel.analyze import KIND, ORDER, UNIVERSAL, Documents, Recipe, Walk
 from bunrui.kernel.count import Few, Parts, Small, Streams
 from bunrui.kernel.library import run
 from bunrui.kernel.slices import each_slice, stretches
 from bunrui.kernel.universal import FIRST_SCRIPT, WORD_ORDER
-from bunrui.kernel.vocabulary import BYTES, FEATURES, FULLEST, Vocabulary
+from bunrui.kernel.vocabulary import BYTES, FEATURES, FULLEST, NARROW, Vocabulary
 
 # Records that are on their way at once, 24 bytes each: more take memory, with fewer most find their region out of the
 # cache.
@@ -108,9 +108,11 @@ def _count_few(work: _Work, sets: LabelSets, fingerprint: str) -> Counts | None:
     n_features = max(_n_features_in(work.n_bytes, len(work.order)), min(work.n_bytes * 2 // 3, 4096))
     bits = workspace.bits_for(n_features)
     few = _here.free.pop(bits, None) or _new_few(bits)
+    few.state[kernel.LONGEST] = work.order_of_ngrams
+    few.vocabulary.size[NARROW] = workspace.NARROW_HASH
     sums = np.zeros((2, len(sets.members) - 1), np.int64)
     given = (work.docs, work.order, work.groups, work.recipe, workspace.scratch_for(work.longest))
-    if not run(kernel.count_few, *given, work.order_of_ngrams, workspace.NARROW_HASH, few, sums[0], sums[1]):
+    if not run(kernel.count_few, *given, few, sums.reshape(-1)):
         _here.free[bits] = few
         return None
     _here.lent[bits] = few
@@ -154,7 +156,7 @@ def _new_few(bits: int) -> Few:
         postings=new_postings(len(v.hashes), len(parts.features), is_cleared=False),
         places=np.empty(kernel.BLOCK, np.uint64),
         bases=np.zeros(3, np.int64),
-        state=np.empty(kernel.STATES_OF_SLICE, np.int64),
+        state=np.zeros(kernel.STATES_OF_SLICE, np.int64),
     )
 
 
@@ -220,36 +222,14 @@ def _round(
     n_records = 1
     left = readers
     while left:
-
-        def read(i: int, _: int, left: Sequence[_Reader] = left) -> None:
-            left[i].read(streams)
-
-        each_slice(read, range(len(left) + 1))
+        list(slices.in_turn(lambda reader: reader.read(streams), left, len(left)))
         left = [reader for reader in left if not reader.is_done]
         stuck = [reader for reader in left if not streams.taken[reader.thread]]
         n_records += int(streams.taken.sum()) * kernel.BLOCK
         v, parts = _collect(streams, work.groups, v, parts, writes=writes and not left)
         for reader in stuck:
-            v, parts = _read_alone(work, reader, streams, v, parts)
+            v, parts = reader.read_alone(streams, v, parts)
     return v, parts, n_records
-
-
-def _read_alone(
-    work: _Work, reader: _Reader, streams: Streams, v: Vocabulary, parts: Parts
-) -> tuple[Vocabulary, Parts]:
-    """Read a document that does not fit into the streams: in pieces, with nobody else's records between."""
-    long_bytes = work.longest
-    reader.begin_alone()
-    while True:
-        is_done = reader.read_alone(streams)
-        if not is_done and not streams.taken.any():
-            if long_bytes > 32 * kernel.PLACES * work.order_of_ngrams:
-                raise DataError("n-grams of a document have more than 512 MiB: cut it into several documents")
-            long_bytes *= 2
-            streams = _new_streams(len(streams.taken), len(v.loads), work.n_bytes, long_bytes)
-        v, parts = _collect(streams, work.groups, v, parts, writes=False)
-        if is_done:
-            return v, parts
 
 
 class _Reader:
@@ -260,11 +240,10 @@ class _Reader:
         self._work, self._v = work, v
         self._small = _new_small(_SMALL) if work.n_bytes > _FEW_BYTES else _NO_SMALL
         self._state = np.zeros(kernel.STATES_OF_SLICE, np.int64)
-        self._state[kernel.GROUP] = -1
-        self._state[kernel.GROWS] = 1
+        self._state[[kernel.GROUP, kernel.GROWS, kernel.THREAD, kernel.LONGEST]] = -1, 1, thread, work.order_of_ngrams
         # For few bytes those of the scratch will do.
         self._items = workspace.new_items(_ITEMS) if work.n_bytes > _FEW_BYTES else None
-        self._end = self._alone = 0
+        self._end = 0
         self.is_done = False
 
     def begin(self, lo: int, hi: int) -> None:
@@ -275,24 +254,32 @@ class _Reader:
         """Read until the end, or until the streams are full."""
         self.is_done = self._read(streams, self._end, is_alone=False)
 
-    def begin_alone(self) -> None:
-        """Take one document of those that are left, and few of its items at once from now on."""
+    def read_alone(self, streams: Streams, v: Vocabulary, parts: Parts) -> tuple[Vocabulary, Parts]:
+        """Read a document that does not fit into the streams: in pieces, with nobody else's records between."""
+        work, long_bytes = self._work, self._work.longest
+        end = int(self._state[kernel.POSITION]) + 1
         self._items = workspace.new_items(_FEW_ITEMS)
-        self._alone = int(self._state[kernel.POSITION]) + 1
-
-    def read_alone(self, streams: Streams) -> bool:
-        """Read as much of this document as the streams take; whether it is done, and all counters are sent."""
-        return self._read(streams, self._alone, is_alone=True)
+        is_done = False
+        while not is_done:
+            is_done = self._read(streams, end, is_alone=True)
+            if not is_done and not streams.taken.any():
+                if long_bytes > 32 * kernel.PLACES * work.order_of_ngrams:
+                    raise DataError("n-grams of a document have more than 512 MiB: cut it into several documents")
+                long_bytes *= 2
+                streams = _new_streams(len(streams.taken), len(v.loads), work.n_bytes, long_bytes)
+            v, parts = _collect(streams, work.groups, v, parts, writes=False)
+        return v, parts
 
     def _read(self, streams: Streams, end: int, *, is_alone: bool) -> bool:
+        """Tell whether all documents before `end` are read, and all counters are sent."""
         work = self._work
+        self._state[[kernel.END, kernel.ALONE]] = end, is_alone
         scratch = workspace.scratch_for(work.longest)
         if self._items is not None:
             scratch = scratch._replace(items=self._items)
+        walk = Walk(work.docs, work.recipe, scratch)
         while True:
-            args = (work.docs, work.order, work.groups, end, work.recipe, scratch, self._v, self._small, streams)
-            rest = (self.thread, work.order_of_ngrams, int(is_alone), self._state)
-            status = run(kernel.scatter, *args, *rest)
+            status = run(kernel.scatter, walk, work.order, work.groups, self._v, self._small, streams, self._state)
             if status != kernel.GROW:
                 return bool(status == kernel.DONE)
             self._small = _new_small((len(self._small.slots) // vocabulary.SLOT).bit_length() + 1)
@@ -372,8 +359,7 @@ def _collect(
     """Count what is in the streams, and empty them; where `writes`, write all counters out as cells."""
     n_parts = len(v.loads)
     state = parts.state.reshape(n_parts, kernel.STATES)
-    state[:, kernel.STREAM] = 0
-    state[:, kernel.AT_BLOCK] = -1
+    state[:, [kernel.STREAM, kernel.AT_WORD]] = 0, -1
     bounds = stretches(n_parts, 1)
     while True:
 
@@ -448,7 +434,7 @@ def _arranged(v: Vocabulary, parts: Parts, sets: LabelSets, fingerprint: str) ->
 
     def arrange(lo: int, hi: int) -> tuple[int, Any]:
         sums = np.zeros((2, n_groups), np.int64)
-        return run(kernel.arrange, lo, hi, parts, bases.reshape(-1), v, p, sums[0], sums[1]), sums
+        return run(kernel.arrange, lo, hi, parts, bases.reshape(-1), v, p, sums.reshape(-1)), sums
 
     done = each_slice(arrange, bounds)
     sums = reduce(add, [each for _, each in done])

@@ -20,10 +20,11 @@ from __future__ import annotations
 import mmap
 import os
 import tempfile
-import threading
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
 from operator import attrgetter
 from typing import IO, Any, NamedTuple, TypeVar
 
@@ -34,6 +35,7 @@ from bunrui.cells import Cells, Integers
 from bunrui.counts import Counts, Totals, total
 from bunrui.errors import Option, StoreError
 from bunrui.kernel import slices
+from bunrui.kernel.slices import Mutex
 from bunrui.kernel.workspace import release
 
 BITS = 12
@@ -81,16 +83,10 @@ def parts_of(counts: Counts, n: int) -> list[Part]:
     ids = counts.live_ids()
     ids, numbers = by_partition(ids, counts.vocabulary.hashes[ids], n)
     bounds = np.searchsorted(numbers, np.arange(n + 1))
-    none = np.zeros_like(counts.doc_count)
+    documents = [(counts.doc_count, counts.n_docs)] + [(np.zeros_like(counts.doc_count), 0)] * (n - 1)
     return [
-        _make_part(
-            counts.fingerprint,
-            counts.labels,
-            none if k else counts.doc_count,
-            0 if k else counts.n_docs,
-            counts.take(ids[bounds[k] : bounds[k + 1]]),
-        )
-        for k in range(n)
+        _make_part(counts.fingerprint, counts.labels, *some, counts.take(ids[a:b]))
+        for some, (a, b) in zip(documents, pairwise(bounds), strict=True)
     ]
 
 
@@ -131,6 +127,7 @@ def sum_of(some: Sequence[Cells]) -> tuple[Cells, npt.NDArray[np.uint16]]:
 # --- counts that outgrow memory
 
 T = TypeVar("T")
+File = IO[bytes]
 Work = Callable[[Cells, npt.NDArray[np.uint16], int, int], T]
 
 PIECE = 1 << 18  # features that are worth a piece
@@ -167,7 +164,7 @@ class Spill:
         self._waiting: Counts | None = None  # too few to be a piece
         self._pieces: list[_Piece] = []
         self._runs: list[list[_Piece]] = []
-        self._file: _File | None = None
+        self._file: File | None = None
 
     def __enter__(self) -> Spill:
         return self
@@ -218,7 +215,7 @@ class Spill:
         with _explain(self._folder):
             if self._file is None:
                 # It has no name: nothing of it is left, whatever ends the process.
-                self._file = _File(tempfile.TemporaryFile(dir=self._folder))  # noqa: SIM115
+                self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115
             file = self._file
             alone = [[piece] for piece in self._pieces]
             self._runs.append([piece.moved_to(file) for piece in self._sum_groups(alone, _make_piece)])
@@ -271,9 +268,9 @@ class _Piece(NamedTuple):
         a, b = max(lo, self.first) - self.first, min(hi, self.last) - self.first
         return self.columns.cut(*(slice(int(at[a]), int(at[b])) for at in (self.features, self.bytes, self.cells)))
 
-    def moved_to(self, file: _File) -> _Piece:
-        """The same on disk."""
-        return self._replace(columns=Cells(*map(file.put, self.columns)))
+    def moved_to(self, file: File) -> _Piece:
+        """The same at the end of a file."""
+        return self._replace(columns=Cells(*(_Stretch.written(column, file) for column in self.columns)))
 
 
 def _make_piece(cells: Cells, numbers: npt.NDArray[np.uint16], first: int, last: int) -> _Piece:
@@ -302,46 +299,29 @@ def _copy_apart(cells: Cells) -> Cells:
     return Cells(*out)
 
 
-class _File:
-    """A file that grows, and is read by several threads."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self._size = 0
-        self._lock = threading.Lock()
-
-    def put(self, array: npt.NDArray[Any]) -> Any:
-        """The array, in the file; it can be cut."""
-        at = self._size
-        self._file.seek(at)
-        self._file.write(array.data)
-        self._size += array.nbytes
-        return _Stretch(self, at, array.dtype)
-
-    def close(self) -> None:
-        """Give the room back."""
-        self._file.close()
-
-    def flush(self) -> None:
-        """Write all that was put."""
-        self._file.flush()
-
-    def read(self, at: int, size: int) -> bytes:
-        with self._lock:
-            self._file.seek(at)
-            return self._file.read(size)
+_reading = Mutex()  # a file has one place to read from, for all threads
 
 
+@dataclass(frozen=True)
 class _Stretch:
     """An array in a file."""
 
-    def __init__(self, file: _File, at: int, dtype: np.dtype[Any]) -> None:
-        self._file, self._at, self._dtype = file, at, dtype
+    file: File
+    at: int
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def written(cls, array: npt.NDArray[Any], file: File) -> Any:
+        """An array at the end of a file."""
+        at = file.seek(0, os.SEEK_END)
+        file.write(array.data)
+        return cls(file, at, array.dtype)
 
     def __getitem__(self, where: slice) -> npt.NDArray[Any]:
-        size = self._dtype.itemsize
-        data = self._file.read(self._at + where.start * size, (where.stop - where.start) * size)
-        return np.frombuffer(data, self._dtype)
+        size = self.dtype.itemsize
+        with _reading:
+            self.file.seek(self.at + where.start * size)
+            return np.frombuffer(self.file.read((where.stop - where.start) * size), self.dtype)
 
 
 @contextmanager

@@ -140,14 +140,11 @@ def count(
     block_bytes : int
         About the size of a block, of files.
     """
-    blocks = iter(()) if _is_dataset(data) else iter(split(data, block_bytes))  # its errors come before the cluster
+    blocks = _block_refs(data) if _is_dataset(data) else split(data, block_bytes)  # its errors come before the cluster
     ray = connect(address)
     n_workers = _n_workers(ray)
     n_parts = min(n_workers, _MOST_PARTS)
-    remote = ray.remote(num_cpus=1, max_retries=_RETRIES, num_returns=1 + n_parts)
-    task = remote(tasks.count_block)
-    if _is_dataset(data):
-        task, blocks = remote(tasks.count_table), _block_refs(data)
+    task = ray.remote(num_cpus=1, max_retries=_RETRIES, num_returns=1 + n_parts)(tasks.count_block)
     shared = [ray.put(into)]
     tree = Tree(ray.remote(num_cpus=1, max_retries=_RETRIES)(add_up).remote)
     n_docs = n_blocks = 0

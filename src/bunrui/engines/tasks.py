@@ -89,23 +89,16 @@ def _report(n_docs: int, block: Block, reader: Reader) -> Done:
     return Done(n_docs, replace(reader.progress, bytes_read=block.n_bytes))
 
 
-def count_block(shared: list[Any], block: Block, n_parts: int) -> list[Any]:
-    """A report or an error, and the counts of a block in parts."""
+def count_block(shared: list[Any], block: Any, n_parts: int) -> list[Any]:
+    """A report or an error, and the counts in parts of a block: some files, or a table of a data set."""
     try:
-        reader = block.read()
-        total = _count(shared, reader)
+        batches = block.read() if isinstance(block, Block) else _to_arrow(block, "text", "label").to_batches()
+        total = _count(shared, batches)
     except BunruiError as error:
         return [_strip(error), *[None] * n_parts]
-    return [_report(total.n_docs, block, reader), *parts_of(total, n_parts)]
-
-
-def count_table(shared: list[Any], table: Any, n_parts: int) -> list[Any]:
-    """The same for a block of a data set."""
-    try:
-        total = _count(shared, _to_arrow(table, "text", "label").to_batches())
-    except BunruiError as error:
-        return [_strip(error), *[None] * n_parts]
-    n_bytes = _n_bytes(table)
+    if isinstance(batches, Reader):
+        return [_report(total.n_docs, block, batches), *parts_of(total, n_parts)]
+    n_bytes = int(block.nbytes if hasattr(block, "nbytes") else block.memory_usage().sum())
     return [Done(total.n_docs, Progress(n_bytes, n_bytes)), *parts_of(total, n_parts)]
 
 
@@ -257,9 +250,3 @@ def _to_arrow(table: Any, *columns: str) -> pa.Table:
             there = ", ".join(map(repr, table.column_names))
             raise DataError(f"the data set has no column {name!r}, only {there}: rename one")
     return table.select(list(columns))
-
-
-def _n_bytes(table: Any) -> int:
-    import pyarrow as pa
-
-    return int(table.nbytes if isinstance(table, pa.Table) else table.memory_usage().sum())

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.kernel.library import run
-from bunrui.kernel.ngrams import K1, K3, S32
+from bunrui.kernel.ngrams import K1, K3
 from bunrui.kernel.postings import Postings
-from bunrui.kernel.primitives import M64, ONE, i64, inline, u64
+from bunrui.kernel.primitives import M64, ONE, ZERO, i64, inline, u64
 from bunrui.kernel.signature import I64s, U32s, U64s, kernel, record
 from bunrui.kernel.slices import each_slice, stretches
 from bunrui.kernel.vocabulary import MISSING
@@ -113,28 +113,26 @@ def group_of(p: Postings, f: int, by_docs: int, groups: Groups) -> int:
     """Find the group of a feature, or make a new one, which there is room for; return its number."""
     cells = p.docs if by_docs != 0 else p.terms
     totals = p.doc_total if by_docs != 0 else p.term_total
-    classes = p.classes
     start = u64(p.starts[f])
     h = u64(totals[f])
     for a in range(start, start + u64(p.lengths[f])):
         # The class in the high half: counts seldom reach it.
-        h = ((h ^ (u64(cells[a]) + (u64(classes[a]) << S32))) * K1) & M64
-        h = h ^ (h >> S32)
+        h = ((h ^ (u64(cells[a]) + (u64(p.classes[a]) << 32))) * K1) & M64
+        h = h ^ (h >> 32)
     h = (h * K3) & M64
-    slots = groups.slots
-    mask = u64(len(slots)) - ONE
-    s = (h >> S32) & mask
-    g = u64(slots[s])
-    while g != u64(0):
+    mask = u64(len(groups.slots)) - ONE
+    s = (h >> 32) & mask
+    g = u64(groups.slots[s])
+    while g != ZERO:
         if groups.hashes[g - ONE] == h and is_alike(p, f, i64(groups.firsts[g - ONE]), by_docs):
             return g - ONE
         s = (s + ONE) & mask
-        g = u64(slots[s])
+        g = u64(groups.slots[s])
     n = u64(groups.size[0])
     groups.hashes[n] = h
     groups.firsts[n] = f
     groups.size[0] += 1
-    slots[s] = n + ONE
+    groups.slots[s] = n + ONE
     return n
 
 
@@ -159,7 +157,7 @@ def enter_groups(groups: Groups) -> None:
     """Fill the slots of groups that have grown, which are free."""
     mask = u64(len(groups.slots)) - ONE
     for g in range(i64(groups.size[0])):
-        s = (groups.hashes[g] >> S32) & mask
+        s = (groups.hashes[g] >> 32) & mask
         while groups.slots[s] != 0:
             s = (s + ONE) & mask
         groups.slots[s] = g + 1

@@ -27,12 +27,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bunrui.kernel import unicode
 from bunrui.kernel.fold import SLACK, close_gaps, copy_codepoints, decode, fold_nfkc, fold_words, split_words
 from bunrui.kernel.ngrams import Items, Units, hash_columns, name_buckets, ngrams, put_items, unigrams
 from bunrui.kernel.primitives import ONE, U64, ZERO, ctz, doubtful64, i64, inline, lowering64, u64, wide64
 from bunrui.kernel.signature import I64s, Read, U8s, U32s, kernel, record
-from bunrui.kernel.unicode import NfkcTable
+from bunrui.kernel.unicode import CLOSED, KIND_SHIFT, PAYLOAD_MASK, NfkcTable
 from bunrui.kernel.universal import Characters, Scanner, is_ascii, is_stop, scan, scan_ascii
 from bunrui.kernel.vocabulary import NARROW, Vocabulary, probe
 
@@ -46,14 +45,9 @@ KIND = 0
 ORDER = 1  # longest n-gram of words (WORDS)
 BUCKETS = 2  # bits of the hash whose buckets are the features; 0 where features are not hashed
 
-S64 = U64(64)
 READS = U64(66)  # bytes that are read to look at 64
-LEAD = U64(0xC0)
-SIGMA = U64(ord("Σ"))
-DOTTED = U64(ord("İ"))
-KIND_SHIFT = U64(unicode.KIND_SHIFT)
-PAYLOAD = U64(unicode.PAYLOAD_MASK)
-CLOSED = U64(unicode.CLOSED)
+LEAD, SIGMA, DOTTED = map(U64, (0xC0, ord("Σ"), ord("İ")))
+PAYLOAD, LAST_ALONE = U64(PAYLOAD_MASK), U64(CLOSED)
 
 
 @record
@@ -219,29 +213,20 @@ def find_hard(docs: Documents, lo: int, hi: int, recipe: Recipe, codes: U32s, ha
 
 
 @inline
-def mark_hard(
-    docs: Documents,
-    lo: int,
-    hi: int,
-    t: NfkcTable,
-    codes: U32s,
-    hard: U8s,
-    lowers: bool,
-) -> int:
+def mark_hard(docs: Documents, lo: int, hi: int, t: NfkcTable, codes: U32s, hard: U8s, lowers: bool) -> int:
     """Go through all documents at once: each ends where a character does."""
-    offsets = docs.offsets
-    end = u64(offsets[hi])
-    i = u64(offsets[lo])
+    end = u64(docs.offsets[hi])
+    i = u64(docs.offsets[lo])
     d = lo
     n_hard = i64(0)
     while True:
         i = next_lowering(docs.data, i, end) if lowers else next_joining(docs.data, i, end, t)
         if i >= end:
             return n_hard
-        while u64(offsets[d + 1]) <= i:
+        while u64(docs.offsets[d + 1]) <= i:
             d += 1
-        start = i64(offsets[d])
-        i = u64(offsets[d + 1])
+        start = i64(docs.offsets[d])
+        i = u64(docs.offsets[d + 1])
         has_room = i64(i) - start + SLACK <= len(codes)
         if lowers or (has_room and fold_nfkc(docs.data, start, i64(i), codes, t) < 0):
             hard[d] = 1
@@ -255,7 +240,7 @@ def next_lowering(data: U8s, i: int, end: int) -> int:
         found = lowering64(data, i)
         if found != ZERO:
             return i + ctz(found)
-        i = i + S64
+        i = i + u64(64)
     while i < end:
         if u64(data[i]) >= LEAD:
             code, _ = decode(data, i, end)
@@ -272,7 +257,7 @@ def next_joining(data: U8s, i: int, end: int, t: NfkcTable) -> int:
         if i + READS <= n_data:
             found = doubtful64(data, i) if wide64(data, i) != ZERO else ZERO
             if found == ZERO:
-                i = i + S64
+                i = i + u64(64)
                 continue
             i = i + ctz(found)
         elif u64(data[i]) < LEAD:
@@ -291,4 +276,4 @@ def may_be_hard(code: int, n_bytes: int, t: NfkcTable) -> bool:
     """Tell whether a character joins those before it, or becomes more characters than it has bytes."""
     entry = u64(t.codes[code])
     kind = entry >> KIND_SHIFT
-    return kind > CLOSED or (kind != ZERO and u64(t.expansions[entry & PAYLOAD]) > n_bytes)
+    return kind > LAST_ALONE or (kind != ZERO and u64(t.expansions[entry & PAYLOAD]) > n_bytes)

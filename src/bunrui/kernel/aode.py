@@ -88,16 +88,15 @@ def add_pairs(
 def score_rows(rows: RowValues, lo: int, hi: int, table: PairTable, scratch: PairScratch, out: F64s) -> None:
     """Score the rows lo … hi - 1 into `out`, classes by row: the log of the mean over parents."""
     n_classes = u64(len(table.bayes_base))
-    current = scratch.current
     at = u64(0)
     for r in range(lo, hi):
         first = u64(rows.starts[r])
         end = u64(rows.starts[r + 1])
         for k in range(first, end):
-            current[rows.columns[k]] = rows.parents[k]
+            scratch.current[rows.columns[k]] = rows.parents[k]
         n_parents = u64(0)
         for i in range(len(table.defaults)):
-            if current[i] >= 0:
+            if scratch.current[i] >= 0:
                 add_parent(rows, first, end, table, i, scratch, n_parents * n_classes)
                 n_parents = n_parents + ONE
         if n_parents == ZERO:
@@ -105,7 +104,7 @@ def score_rows(rows: RowValues, lo: int, hi: int, table: PairTable, scratch: Pai
         else:
             average(scratch.sums, n_parents, n_classes, out, at)
         for k in range(first, end):
-            current[rows.columns[k]] = table.defaults[rows.columns[k]]
+            scratch.current[rows.columns[k]] = table.defaults[rows.columns[k]]
         at = at + n_classes
 
 
@@ -117,16 +116,13 @@ def add_parent(
     parent = u64(scratch.current[column])
     line = parent * u64(len(table.bayes_weights))
     sums = scratch.sums
-    weights = table.weights
-    columns = rows.columns
-    places = rows.places
     for c in range(n_classes):
         sums[at + c] = table.base[parent * n_classes + c]
     for k in range(first, end):
-        if columns[k] != column:
-            cell = line + u64(places[k]) * n_classes
+        if rows.columns[k] != column:
+            cell = line + u64(rows.places[k]) * n_classes
             for c in range(n_classes):
-                sums[at + c] += weights[cell + c]
+                sums[at + c] += table.weights[cell + c]
 
 
 def add_bayes(rows: RowValues, first: int, end: int, table: PairTable, out: F64s, at: int) -> None:

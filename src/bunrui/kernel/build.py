@@ -28,7 +28,7 @@ from typing import Any
 
 from bunrui.kernel import primitives
 from bunrui.kernel.library import FOLDER, LIBRARY, digest_of_sources, symbol_of
-from bunrui.kernel.signature import Argument, fields_of, signature_of
+from bunrui.kernel.signature import signature_of
 
 PROCESSORS = {"v2": "x86-64-v2", "v3": "x86-64-v3"}
 HOST = "host"  # the variant of other processors
@@ -56,26 +56,20 @@ class BuildError(Exception):
 
 def build(variants: Sequence[str]) -> None:
     """Build the library, unless the one that is there holds these variants of the same sources."""
+    variants = variants or [_own_variant()]
     digest = digest_of_sources()
-    if LIBRARY.exists() and not _is_there(digest, variants):
-        LIBRARY.unlink()  # nothing runs with it
+    if _is_there(digest, variants):
+        return
+    LIBRARY.unlink(missing_ok=True)  # nothing runs with it
     linker = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if linker is None:
         raise BuildError("there is no C compiler here (cc, gcc or clang) to link the kernels with")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        about = folder / "about.c"
-        probe = folder / "probe.so"
+    start = time.perf_counter()
+    _tell(f"compiling the kernels for {', '.join(variants)}")
+    objects = [path for variant in variants for path in _compile(variant)]
+    with tempfile.TemporaryDirectory() as folder:
+        about = Path(folder) / "about.c"
         about.write_text(_ABOUT.format(digest=digest, variants=" ".join(variants)))
-        _link(linker, probe, [about])
-        if not variants:
-            variants = [_own_variant(probe)]
-        if _is_there(digest, variants):
-            return
-        start = time.perf_counter()
-        _tell(f"compiling the kernels for {', '.join(variants)}")
-        about.write_text(_ABOUT.format(digest=digest, variants=" ".join(variants)))
-        objects = [path for variant in variants for path in _compile(variant)]
         unfinished = LIBRARY.with_suffix(f".{os.getpid()}")
         try:
             _link(linker, unfinished, [about, *objects])
@@ -91,12 +85,13 @@ def _tell(what: str) -> None:
     sys.stderr.flush()
 
 
-def _own_variant(probe: Path) -> str:
-    import ctypes
+def _own_variant() -> str:
+    import llvmlite.binding as llvm
 
     if platform.machine() not in ("x86_64", "AMD64"):
         return HOST
-    return "v3" if ctypes.CDLL(str(probe)).bunrui_runs_v3() else "v2"
+    features = llvm.get_host_cpu_features()
+    return "v3" if all(features.get(name) for name in ("avx2", "bmi2", "fma")) else "v2"
 
 
 def _is_there(digest: str, variants: Sequence[str]) -> bool:
@@ -145,9 +140,7 @@ def _object_of(kernel: Any, variant: str) -> Path:
 def _parts(function: FunctionType, seen: dict[Any, str] | None = None) -> list[str]:
     """The code of a function and of all that it calls, and the constants and records that they use."""
     seen = {} if seen is None else seen
-    seen[function] = (
-        f"{function.__code__.co_code} {function.__code__.co_consts} {function.__dict__} {_records(function)}"
-    )
+    seen[function] = f"{function.__code__.co_code} {function.__code__.co_consts} {function.__dict__} {_types(function)}"
     for name in function.__code__.co_names:
         value = function.__globals__.get(name)
         if isinstance(value, FunctionType) and value.__module__.startswith("bunrui.kernel"):
@@ -160,6 +153,16 @@ def _parts(function: FunctionType, seen: dict[Any, str] | None = None) -> list[s
     return list(seen.values())
 
 
+def _types(function: FunctionType) -> str:
+    """The types of the arguments and of the result of a kernel; nothing for other functions."""
+    from bunrui.kernel.compile import numba_type
+
+    if not getattr(function, "is_kernel", False):
+        return ""
+    arguments, result = signature_of(function)
+    return f"{[str(numba_type(argument)) for argument in arguments]} {result}"
+
+
 def all_kernels() -> list[Any]:
     """Every function that is marked as a kernel."""
     found = []
@@ -169,18 +172,6 @@ def all_kernels() -> list[Any]:
             mine = [value for value in vars(module).values() if getattr(value, "__module__", "") == module.__name__]
             found += [value for value in mine if getattr(value, "is_kernel", False)]
     return found
-
-
-def _records(function: FunctionType) -> str:
-    """The types of the arguments of a kernel, and of the fields of its records; nothing for other functions."""
-
-    def spell(arguments: tuple[Argument, ...]) -> str:
-        return " ".join(f"{a[:4]} {spell(fields_of(a.record)) if a.record else ''}" for a in arguments)
-
-    if not getattr(function, "is_kernel", False):
-        return ""
-    arguments, result = signature_of(function)
-    return spell(arguments) + result
 
 
 def compile_kernel(module: str, name: str, variant: str, out: Path) -> None:

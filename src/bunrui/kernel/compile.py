@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import cache, reduce
+from functools import cache, partialmethod, reduce
 from types import FunctionType
 from typing import Any
 
@@ -106,20 +106,18 @@ def load64(typingctx, buffer, i):
     return types.uint64(buffer, i), codegen
 
 
-@intrinsic
-def ctz(typingctx, x):
-    def codegen(context, builder, signature, args):
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+def _of_word(emit):
+    """Make a function of one word."""
 
-    return types.uint64(types.uint64), codegen
+    @intrinsic
+    def of_word(typingctx, x):
+        return types.uint64(types.uint64), lambda context, builder, signature, args: emit(builder, args[0])
+
+    return of_word
 
 
-@intrinsic
-def popcount(typingctx, x):
-    def codegen(context, builder, signature, args):
-        return builder.ctpop(args[0])
-
-    return types.uint64(types.uint64), codegen
+ctz = _of_word(lambda builder, word: builder.cttz(word, ir.Constant(ir.IntType(1), 0)))
+popcount = _of_word(lambda builder, word: builder.ctpop(word))
 
 
 @intrinsic
@@ -265,52 +263,41 @@ def equal4(typingctx, words, i, x):
 _WORDS = ir.VectorType(ir.IntType(32), 8)
 
 
+class _Words:
+    """Eight numbers of 32 bits, with the operators of Python."""
+
+    def __init__(self, builder, value):
+        self.builder, self.value = builder, value
+
+    def _operate(self, name, other):
+        other = other.value if isinstance(other, _Words) else ir.Constant(_WORDS, [other] * 8)
+        return _Words(self.builder, getattr(self.builder, name)(self.value, other))
+
+    __add__, __xor__ = partialmethod(_operate, "add"), partialmethod(_operate, "xor")
+    __and__, __or__ = partialmethod(_operate, "and_"), partialmethod(_operate, "or_")
+    __rshift__, __lshift__ = partialmethod(_operate, "lshr"), partialmethod(_operate, "shl")
+
+
 @intrinsic
 def sha256_block8(typingctx, state, buffer, i, stride):
     def codegen(context, builder, signature, args):
-        def words(value):
-            return ir.Constant(_WORDS, [value] * 8)
-
-        def rotated(x, n):
-            return builder.or_(builder.lshr(x, words(n)), builder.shl(x, words(32 - n)))
-
-        def add(*terms):
-            return reduce(builder.add, terms)
-
-        def xor(*terms):
-            return reduce(builder.xor, terms)
-
         swap = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_WORDS, [_WORDS]), "llvm.bswap.v8i32")
+
+        def pointer_to(number, place):
+            pointer = _element_pointer(context, builder, signature.args[number], args[number], place)
+            return builder.bitcast(pointer, _WORDS.as_pointer())
 
         def loaded(lane, half):
             place = builder.add(args[2], builder.mul(args[3], ir.Constant(ir.IntType(64), lane)))
             place = builder.add(place, ir.Constant(ir.IntType(64), 32 * half))
-            pointer = _element_pointer(context, builder, signature.args[1], args[1], place)
-            return builder.call(swap, [builder.load(builder.bitcast(pointer, _WORDS.as_pointer()), align=1)])
+            return builder.call(swap, [builder.load(pointer_to(1, place), align=1)])
 
-        w = [
-            *_transposed(builder, [loaded(k, 0) for k in range(8)]),
-            *_transposed(builder, [loaded(k, 1) for k in range(8)]),
-        ]
-        places = [ir.Constant(ir.IntType(64), 8 * k) for k in range(8)]
-        pointers = [_element_pointer(context, builder, signature.args[0], args[0], place) for place in places]
-        pointers = [builder.bitcast(pointer, _WORDS.as_pointer()) for pointer in pointers]
-        before = [builder.load(pointer, align=4) for pointer in pointers]
-        a, b, c, d, e, f, g, h = before
-        for t, constant in enumerate(primitives.SHA256_ROUNDS):
-            if t >= 16:
-                x, y = w[t - 15], w[t - 2]
-                s0 = xor(rotated(x, 7), rotated(x, 18), builder.lshr(x, words(3)))
-                s1 = xor(rotated(y, 17), rotated(y, 19), builder.lshr(y, words(10)))
-                w.append(add(w[t - 16], s0, w[t - 7], s1))
-            s1 = xor(rotated(e, 6), rotated(e, 11), rotated(e, 25))
-            chosen = builder.xor(g, builder.and_(e, builder.xor(f, g)))
-            one = add(h, words(constant), w[t], s1, chosen)
-            s0 = xor(rotated(a, 2), rotated(a, 13), rotated(a, 22))
-            most = builder.or_(builder.and_(a, b), builder.and_(c, builder.or_(a, b)))
-            a, b, c, d, e, f, g, h = add(one, s0, most), a, b, c, builder.add(d, one), e, f, g
-        for pointer, old, new in zip(pointers, before, (a, b, c, d, e, f, g, h), strict=True):
-            builder.store(builder.add(old, new), pointer, align=4)
+        halves = [_transposed(builder, [loaded(lane, half) for lane in range(8)]) for half in (0, 1)]
+        pointers = [pointer_to(0, ir.Constant(ir.IntType(64), 8 * k)) for k in range(8)]
+        before = [_Words(builder, builder.load(pointer, align=4)) for pointer in pointers]
+        message = [_Words(builder, words) for words in (*halves[0], *halves[1])]
+        for pointer, new in zip(pointers, primitives.sha256_rounds(before, message), strict=True):
+            builder.store(new.value, pointer, align=4)
         return context.get_dummy_value()
 
     return types.void(state, buffer, i, stride), codegen

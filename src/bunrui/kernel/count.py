@@ -22,28 +22,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bunrui.kernel.analyze import Documents, Recipe, Scratch, Walk, keys_of, units_of
-from bunrui.kernel.ngrams import S3, S8, S16, S32, TWO, Items, equal_bytes, key_length
+from bunrui.kernel.ngrams import AHEAD, Items, copy_text, equal_bytes, hash_of, is_long, key_length
 from bunrui.kernel.postings import HOLES, LIVE, USED, Postings, insert_cell
-from bunrui.kernel.primitives import ONE, U64, ZERO, i64, inline, prefetch, u64
-from bunrui.kernel.signature import I32s, I64s, U8s, U32s, U64s, Unsigned, kernel, record
-from bunrui.kernel.vocabulary import (
-    AHEAD,
-    BYTES,
-    FEATURES,
-    FOUR,
-    FULLEST,
-    ID,
-    NARROW,
-    REGION,
-    SHIFT,
-    THREE,
-    Vocabulary,
-    copy_text,
-    hash_of,
-    is_long,
-    next_slot,
-    region_of,
-)
+from bunrui.kernel.primitives import FOUR, M32, ONE, THREE, TWO, U64, ZERO, i64, inline, prefetch, u64
+from bunrui.kernel.signature import I32s, I64s, U8s, U32s, U64s, kernel, record
+from bunrui.kernel.vocabulary import BYTES, FEATURES, FULLEST, NARROW, REGION, SHIFT, Vocabulary, next_slot, region_of
 
 DONE = 0
 GROW = 1
@@ -58,24 +41,23 @@ CLAIMED = 4  # slots of the small table that have a feature
 COUNTED = 5  # items that the small table has counted
 GROWS = 6  # whether the small table may grow
 MISSED = 7  # items of the last block that the small table did not have
-STATES_OF_SLICE = 8
+END = 8  # the position to stop at
+THREAD = 9
+LONGEST = 10  # units of an n-gram
+ALONE = 11  # whether no other thread reads
+STATES_OF_SLICE = 12
 
 # Items of the small table for each of its features, from which a larger one pays.
 WORTH = 4
 
 RECORD = 3
 BLOCK = 256  # records of a stream that lie together, a power of two
+WORDS = BLOCK * RECORD
 IN_BLOCK = U64(BLOCK - 1)
 AT_ONCE = U64(64 * RECORD)  # words of the records whose slots are asked for before they are read
 MOST = U64(0xFFFF)  # occurrences or documents of a record
 KEY = U64((1 << 40) - 1)  # bits of the second word of a long key
 PLACES = 1 << 24  # of long texts, each a multiple of 32 bytes
-S5 = U64(5)
-S15 = U64(15)
-S24 = U64(24)
-S31 = U64(31)
-S40 = U64(40)
-S48 = U64(48)
 
 # Places in `Parts.state`, for each partition
 N_FEATURES = 0
@@ -83,11 +65,10 @@ N_BYTES = 1
 N_CELLS = 2
 N_TOUCHED = 3
 AT_GROUP = 4  # whose counters stand in the slots
-STREAM = 5  # and block, and word, to go on with
-AT_BLOCK = 6
-AT_WORD = 7
-LACKS = 8  # bytes of text
-STATES = 9
+STREAM = 5  # and word, to go on with; -1 at the beginning of a stream
+AT_WORD = 6
+LACKS = 7  # bytes of text
+STATES = 8
 
 # The room that a partition lacks
 MORE_FEATURES = 1
@@ -152,62 +133,37 @@ class Few(NamedTuple):
 
 @kernel
 def count_few(
-    docs: Documents,
-    order: I64s,
-    groups: I32s,
-    recipe: Recipe,
-    scratch: Scratch,
-    order_of_ngrams: int,
-    narrow: Unsigned,
-    few: Few,
-    term_sum: I64s,
-    doc_freq_sum: I64s,
+    docs: Documents, order: I64s, groups: I32s, recipe: Recipe, scratch: Scratch, few: Few, sums: I64s
 ) -> bool:
-    """Count documents into `few`, whatever it has; False where they need more room.
+    """Count documents into `few`, whatever it has; False where they need more room.  The sums are those of `arrange`.
 
     One call in place of three: of the 105 µs that counting a question of banking77 took with them, 85 were spent around
     the loops.
     """
     v = few.vocabulary
     streams = few.streams
-    parts = few.parts
-    state = parts.state
+    state = few.parts.state
     p = few.postings
     for s in range(len(v.slots)):
         v.slots[s] = ZERO
-    v.size[NARROW] = narrow
     for k in range(len(state)):
         state[k] = 0
     state[AT_GROUP] = -1
-    state[AT_BLOCK] = -1
-    for k in range(len(few.state)):
-        few.state[k] = 0
+    state[AT_WORD] = -1
+    few.state[POSITION] = 0
+    few.state[UNIT] = 0
     few.state[GROUP] = -1
+    few.state[END] = len(order)
     streams.first[0] = -1
     streams.at[0] = 0
     streams.taken[0] = 0
     streams.written[0] = 0
-    end = len(order)
-    if scatter(
-        docs,
-        order,
-        groups,
-        end,
-        recipe,
-        scratch,
-        v,
-        few.small,
-        streams,
-        i64(0),
-        order_of_ngrams,
-        i64(0),
-        few.state,
-    ):
+    if scatter(Walk(docs, recipe, scratch), order, groups, v, few.small, streams, few.state):
         return False
-    if collect(i64(0), i64(1), streams, groups, v, parts, few.places, i64(1)):
+    if collect(i64(0), i64(1), streams, groups, v, few.parts, few.places, i64(1)):
         return False
     n_features = i64(state[N_FEATURES])
-    p.size[HOLES] = arrange(i64(0), i64(1), parts, few.bases, v, p, term_sum, doc_freq_sum)
+    p.size[HOLES] = arrange(i64(0), i64(1), few.parts, few.bases, v, p, sums)
     p.size[USED] = state[N_CELLS]
     p.size[LIVE] = n_features
     v.size[FEATURES] = u64(n_features)
@@ -221,29 +177,17 @@ def count_few(
 
 
 @kernel
-def scatter(
-    docs: Documents,
-    order: I64s,
-    groups: I32s,
-    end: int,
-    recipe: Recipe,
-    scratch: Scratch,
-    v: Vocabulary,
-    small: Small,
-    streams: Streams,
-    thread: int,
-    order_of_ngrams: int,
-    is_alone: int,
-    state: I64s,
-) -> int:
-    """Read the documents up to order[end - 1], whose groups are `groups`; go on where the last call stopped.
+def scatter(walk: Walk, order: I64s, groups: I32s, v: Vocabulary, small: Small, streams: Streams, state: I64s) -> int:
+    """Read the documents up to order[END - 1], whose groups are `groups`; go on where the last call stopped.
 
-    No n-gram is longer than `order_of_ngrams` units; `v` says how features are hashed.  Returns DONE, or FULL when the
-    streams must be emptied, or GROW when a larger small table would pay.  It stops in the middle of a document only
-    where the thread `is_alone`: else records of others would come between two of the same document.
+    `v` says how features are hashed.  Returns DONE, or FULL when the streams must be emptied, or GROW when a larger
+    small table would pay.  It stops in the middle of a document only where the thread is ALONE: else records of others
+    would come between two of the same document.
     """
-    walk = Walk(docs, recipe, scratch)
-    while state[POSITION] < end:
+    docs, _, scratch = walk
+    thread = i64(state[THREAD])
+    longest = u64(state[LONGEST])
+    while state[POSITION] < state[END]:
         p = i64(state[POSITION])
         if groups[p] != state[GROUP]:
             if not send_counters(v, small, streams, thread, state):
@@ -251,17 +195,17 @@ def scatter(
             state[GROUP] = groups[p]
         d = i64(order[p])
         n_units = units_of(walk, d)
-        if is_alone == 0 and n_units > ZERO:
+        if state[ALONE] == 0 and n_units > ZERO:
             # All n-grams of n units together have the bytes of the units n times.
-            n_bytes = u64(scratch.units.borders[(n_units << ONE) - ONE]) + S16
-            n_bytes = n_bytes * u64(order_of_ngrams * (order_of_ngrams + 1) // 2)
+            n_bytes = u64(scratch.units.borders[(n_units << 1) - ONE]) + u64(16)
+            n_bytes = n_bytes * (longest * (longest + ONE) // TWO)
             n_more = n_more_records(docs.counts, i64(docs.lists[d]), i64(n_units)) if len(docs.counts) > 0 else ZERO
-            if not can_take(streams, thread, n_units * u64(order_of_ngrams) + n_more, n_bytes):
+            if not can_take(streams, thread, n_units * longest + n_more, n_bytes):
                 return FULL
         unit = u64(state[UNIT])
         while unit < n_units:
             n_items, first, after, n_bytes = keys_of(walk, v, d, unit, n_units)
-            if is_alone != 0:
+            if state[ALONE] != 0:
                 n_more = n_more_records(docs.counts, first, i64(n_items)) if len(docs.counts) > 0 else ZERO
                 if not can_take(streams, thread, n_items + n_more, n_bytes):
                     state[UNIT] = i64(unit)
@@ -312,13 +256,7 @@ def count_block(
     small: Small, items: Items, n_items: int, position: int, counts: I64s, first: int, state: I64s, branches: bool
 ) -> int:
     """Count a block of items, with a branch for those that are not in the table, or with bits alone."""
-    slots = small.slots
-    touched = small.touched
-    hashes = items.hashes
-    lows = items.low
-    highs = items.high
-    missed = items.ids
-    mask = u64(len(slots)) - FOUR
+    mask = u64(len(small.slots)) - FOUR
     counted = len(counts) > 0
     stamp = u64(position) + ONE
     n_touched = u64(state[TOUCHED])
@@ -326,31 +264,31 @@ def count_block(
     n_missed = u64(0)
     x = u64(1)
     for k in range(n_items):
-        low = lows[k]
-        high = highs[k]
+        low = items.low[k]
+        high = items.high[k]
         # Not the highest bits: partitions have their own use for them.
-        s = (hashes[k] >> S24) & mask
+        s = (items.hashes[k] >> 24) & mask
         if branches:
-            prefetch(slots, (hashes[k + AHEAD] >> S24) & mask)
-        last = slots[s + TWO]
+            prefetch(small.slots, (items.hashes[k + AHEAD] >> 24) & mask)
+        last = small.slots[s + TWO]
         if last == ZERO and not is_long(high):
-            slots[s] = low
-            slots[s + ONE] = high
+            small.slots[s] = low
+            small.slots[s + ONE] = high
             n_claimed = n_claimed + ONE
         # No slot has a long key.
-        is_there = u64(((slots[s] ^ low) | (slots[s + ONE] ^ high)) == ZERO)
-        missed[n_missed] = k
+        is_there = u64(((small.slots[s] ^ low) | (small.slots[s + ONE] ^ high)) == ZERO)
+        items.ids[n_missed] = k
         n_missed = n_missed + (is_there ^ ONE)
         if branches and is_there == ZERO:
             continue
         if counted:
             x = u64(counts[first + i64(k)])
-        counter = slots[s + THREE]
-        touched[n_touched] = s
+        counter = small.slots[s + THREE]
+        small.touched[n_touched] = s
         n_touched = n_touched + (is_there & u64(counter == ZERO))
         # Low half: occurrences.  High half: documents, one more if the last was another.
-        slots[s + THREE] = counter + is_there * (x + (u64(last != stamp) << S32))
-        slots[s + TWO] = last + is_there * (stamp - last)
+        small.slots[s + THREE] = counter + is_there * (x + (u64(last != stamp) << 32))
+        small.slots[s + TWO] = last + is_there * (stamp - last)
     state[TOUCHED] = i64(n_touched)
     state[CLAIMED] += i64(n_claimed)
     return n_missed
@@ -358,12 +296,10 @@ def count_block(
 
 def send_counters(v: Vocabulary, small: Small, streams: Streams, thread: int, state: I64s) -> bool:
     """Send the counters of the small table to the partitions; False where there is no room."""
-    slots = small.slots
-    touched = small.touched
     n_touched = u64(state[TOUCHED])
     n_records = u64(0)
     for t in range(n_touched):
-        n_records = n_records + n_records_of(slots[u64(touched[t]) + THREE])
+        n_records = n_records + n_records_of(small.slots[u64(small.touched[t]) + THREE])
     if not can_take(streams, thread, n_records, ZERO):
         return n_records == ZERO
     narrow = v.size[NARROW]
@@ -371,20 +307,20 @@ def send_counters(v: Vocabulary, small: Small, streams: Streams, thread: int, st
     # Any document of the group will do.
     position = u64(state[POSITION]) - ONE
     for t in range(n_touched):
-        s = u64(touched[t])
-        low = slots[s]
-        high = slots[s + ONE]
+        s = u64(small.touched[t])
+        low = small.slots[s]
+        high = small.slots[s + ONE]
         stream = u64(thread) * n_parts + region_of(hash_of(low, high, narrow), n_parts)
-        counter = slots[s + THREE]
-        terms = counter & ID
-        docs = counter >> S32
+        counter = small.slots[s + THREE]
+        terms = counter & M32
+        docs = counter >> 32
         for _ in range(i64(n_records_of(counter))):
             some_docs = min(docs, MOST)
             some = min(terms, MOST)
-            put_record(streams, stream, thread, low, high, position | (some << S32) | (some_docs << S48))
+            put_record(streams, stream, thread, low, high, position | (some << 32) | (some_docs << 48))
             terms = terms - some
             docs = docs - some_docs
-        slots[s + THREE] = ZERO
+        small.slots[s + THREE] = ZERO
     state[TOUCHED] = 0
     return True
 
@@ -392,7 +328,7 @@ def send_counters(v: Vocabulary, small: Small, streams: Streams, thread: int, st
 @inline
 def n_records_of(counter: int) -> int:
     """Records for a counter."""
-    return ((counter & ID) + MOST - ONE) // MOST
+    return ((counter & M32) + MOST - ONE) // MOST
 
 
 def send_items(
@@ -400,21 +336,18 @@ def send_items(
 ) -> None:
     """Send the items of a document that `items.ids` lists to their partitions."""
     items = scratch.items
-    hashes = items.hashes
-    lows = items.low
-    highs = items.high
     number = u64(position)
     n_parts = u64(len(streams.first) // len(streams.taken))
     first_stream = u64(thread) * n_parts
     for m in range(n_missed):
         k = u64(items.ids[m])
-        stream = first_stream + region_of(hashes[k], n_parts)
-        high = placed(streams, thread, highs[k], scratch.units.text, u64(items.starts[k]))
-        put_record(streams, stream, thread, lows[k], high, number)
+        stream = first_stream + region_of(items.hashes[k], n_parts)
+        high = placed(streams, thread, items.high[k], scratch.units.text, u64(items.starts[k]))
+        put_record(streams, stream, thread, items.low[k], high, number)
         more = u64(counts[first + i64(k)]) - ONE if len(counts) > 0 else ZERO
         while more > ZERO:
             some = min(more, MOST)
-            put_record(streams, stream, thread, lows[k], high, number | (some << S32))
+            put_record(streams, stream, thread, items.low[k], high, number | (some << 32))
             more = more - some
 
 
@@ -423,7 +356,7 @@ def can_take(streams: Streams, thread: int, n_records: int, n_bytes: int) -> boo
     """Tell whether there is room for this many records, of features with this many bytes."""
     n_threads = len(streams.taken)
     n_blocks = i64(streams.taken[thread]) + i64(n_records) // BLOCK + len(streams.first) // n_threads
-    n_places = i64(streams.written[thread]) + i64(n_bytes >> S5) + i64(n_records)
+    n_places = i64(streams.written[thread]) + i64(n_bytes >> 5) + i64(n_records)
     places = min(len(streams.text) // n_threads // 32, PLACES)
     return n_blocks < len(streams.following) // n_threads and n_places < places
 
@@ -459,11 +392,11 @@ def placed(streams: Streams, thread: int, high: int, text: U8s, start: int) -> i
     if not is_long(high):
         return high
     place = u64(streams.written[thread])
-    n = high >> S8
+    n = high >> 8
     base = u64(thread * (len(streams.text) // len(streams.taken)))
-    copy_text(text, start, n, streams.text, base + (place << S5))
-    streams.written[thread] += i64((n + S31) >> S5)
-    return high | (place << S40)
+    copy_text(text, start, n, streams.text, base + (place << 5))
+    streams.written[thread] += i64((n + u64(31)) >> 5)
+    return high | (place << 40)
 
 
 # Collect
@@ -489,8 +422,6 @@ def collect(
 
 def collect_part(p: int, streams: Streams, groups: I32s, v: Vocabulary, parts: Parts, places: U64s) -> int:
     """Count the records of one partition; return DONE, or the room that it lacks."""
-    words = streams.words
-    slots = v.slots
     state = parts.state
     n_parts = len(state) // STATES
     shift = v.size[SHIFT]
@@ -498,40 +429,36 @@ def collect_part(p: int, streams: Streams, groups: I32s, v: Vocabulary, parts: P
     narrow = v.size[NARROW]
     me = p * STATES
     t = i64(state[me + STREAM])
-    block = i64(state[me + AT_BLOCK])
-    at = u64(state[me + AT_WORD])
+    at = i64(state[me + AT_WORD])
     while t < len(streams.taken):
         stream = t * n_parts + p
-        if block < 0:
-            block = i64(streams.first[stream])
-            at = u64(block * BLOCK * RECORD) if block >= 0 else ZERO
-        while block >= 0:
-            is_last = i64(streams.following[block]) < 0
-            end = u64(streams.at[stream] if is_last else (block + 1) * BLOCK) * THREE
-            while at < end:
+        if at < 0:
+            at = i64(streams.first[stream]) * WORDS
+        while at >= 0:
+            block = at // WORDS
+            following = i64(streams.following[block])
+            end = u64((block + 1) * WORDS if following >= 0 else i64(streams.at[stream]) * RECORD)
+            word = u64(at)
+            while word < end:
                 # Some places first, so that slots are on their way while others are read; a slot that is taken is
                 # followed by the next, often of the next line.
-                stop = min(end, at + AT_ONCE)
-                k = u64(0)
-                word = at
-                while word < stop:
-                    s = (hash_of(words[word], words[word + ONE], narrow) >> shift) << TWO
+                stop = min(end, word + AT_ONCE)
+                for k in range((stop - word) // THREE):
+                    low = streams.words[word + k * THREE]
+                    high = streams.words[word + k * THREE + ONE]
+                    s = (hash_of(low, high, narrow) >> shift) << 2
                     places[k] = s
-                    prefetch(slots, s)
-                    prefetch(slots, next_slot(next_slot(s, mask), mask))
-                    word = word + THREE
-                    k = k + ONE
-                at, lacking = count_records(p, t, at, stop, streams, groups, v, parts, places)
+                    prefetch(v.slots, s)
+                    prefetch(v.slots, next_slot(next_slot(s, mask), mask))
+                word, lacking = count_records(p, t, word, stop, streams, groups, v, parts, places)
                 if lacking != DONE:
                     state[me + STREAM] = t
-                    state[me + AT_BLOCK] = block
-                    state[me + AT_WORD] = i64(at)
+                    state[me + AT_WORD] = i64(word)
                     return lacking
-            block = i64(streams.following[block])
-            at = u64(block * BLOCK * RECORD) if block >= 0 else ZERO
+            at = following * WORDS
         t += 1
     state[me + STREAM] = t
-    state[me + AT_BLOCK] = -1
+    state[me + AT_WORD] = -1
     return DONE
 
 
@@ -543,21 +470,18 @@ def count_records(
 
     `places` has the slots in which to look for their features.
     """
-    words = streams.words
-    slots = v.slots
     state = parts.state
-    touched = parts.touched
     mask = v.size[REGION]
     me = p * STATES
-    touched_at = u64(p * (len(touched) // (len(state) // STATES)))
+    touched_at = u64(p * (len(parts.touched) // (len(state) // STATES)))
     text_at = u64(p * (len(parts.text) // (len(state) // STATES)))
     long_at = u64(thread * (len(streams.text) // len(streams.taken)))
     n_touched = u64(state[me + N_TOUCHED])
     group = i64(state[me + AT_GROUP])
     k = u64(0)
     while at < end:
-        number = words[at + TWO]
-        position = number & ID
+        number = streams.words[at + TWO]
+        position = number & M32
         if i64(groups[position]) != group:
             state[me + N_TOUCHED] = i64(n_touched)
             if not write_cells(p, v, parts):
@@ -565,38 +489,38 @@ def count_records(
             n_touched = u64(0)
             group = i64(groups[position])
             state[me + AT_GROUP] = group
-        low = words[at]
-        high = words[at + ONE]
-        place = at << S3
+        low = streams.words[at]
+        high = streams.words[at + ONE]
+        place = at << 3
         if is_long(high):
-            place = long_at + ((high >> S40) << S5)
+            place = long_at + ((high >> 40) << 5)
             high = high & KEY
         s = places[k]
-        entry = slots[s + TWO]
+        entry = v.slots[s + TWO]
         while entry != ZERO:
-            if ((slots[s] ^ low) | (slots[s + ONE] ^ high)) == ZERO:
+            if ((v.slots[s] ^ low) | (v.slots[s + ONE] ^ high)) == ZERO:
                 if not is_long(high):
                     break
-                other = text_at + u64(parts.starts[touched_at + (entry & ID) - ONE])
-                if equal_bytes(parts.text, other, streams.text, place, high >> S8):
+                other = text_at + u64(parts.starts[touched_at + (entry & M32) - ONE])
+                if equal_bytes(parts.text, other, streams.text, place, high >> 8):
                     break
             s = next_slot(s, mask)
-            entry = slots[s + TWO]
+            entry = v.slots[s + TWO]
         if entry == ZERO:
             lacking = add_record(p, low, high, place, s, streams, v, parts)
             if lacking != DONE:
                 state[me + N_TOUCHED] = i64(n_touched)
                 return at, lacking
-            entry = slots[s + TWO]
-        counter = slots[s + THREE]
-        touched[touched_at + n_touched] = s
+            entry = v.slots[s + TWO]
+        counter = v.slots[s + THREE]
+        parts.touched[touched_at + n_touched] = s
         n_touched = n_touched + u64(counter == ZERO)
         if number == position:
             stamp = position + ONE
-            slots[s + THREE] = counter + ONE + (u64((entry >> S32) != stamp) << S32)
-            slots[s + TWO] = (entry & ID) | (stamp << S32)
+            v.slots[s + THREE] = counter + ONE + (u64((entry >> 32) != stamp) << 32)
+            v.slots[s + TWO] = (entry & M32) | (stamp << 32)
         else:
-            slots[s + THREE] = counter + ((number >> S32) & MOST) + ((number >> S48) << S32)
+            v.slots[s + THREE] = counter + ((number >> 32) & MOST) + ((number >> 48) << 32)
         at = at + THREE
         k = k + ONE
     state[me + N_TOUCHED] = i64(n_touched)
@@ -611,12 +535,12 @@ def add_record(p: int, low: int, high: int, place: int, s: int, streams: Streams
     text_room = u64(len(parts.text) // n_parts)
     f = u64(state[p * STATES + N_FEATURES])
     n_bytes = u64(state[p * STATES + N_BYTES])
-    n = high >> S8 if is_long(high) else key_length(low, high)
+    n = high >> 8 if is_long(high) else key_length(low, high)
     # One place more than there are features: a slot is noted before it is known to be new.
     if f + ONE == room:
         return MORE_FEATURES
-    if n_bytes + n + S16 > text_room:
-        state[p * STATES + LACKS] = i64(n + S16)
+    if n_bytes + n + u64(16) > text_room:
+        state[p * STATES + LACKS] = i64(n + u64(16))
         return MORE_BYTES
     parts.starts[u64(p) * room + f] = n_bytes
     if is_long(high):
@@ -641,16 +565,15 @@ def write_cells(p: int, v: Vocabulary, parts: Parts) -> bool:
     if n + n_touched > room:
         return False
     touched_at = p * (len(parts.touched) // n_parts)
-    slots = v.slots
     cell = p * room + n
     for t in range(touched_at, touched_at + n_touched):
         s = u64(parts.touched[t])
-        counter = slots[s + THREE]
-        parts.features[cell] = (slots[s + TWO] & ID) - ONE
+        counter = v.slots[s + THREE]
+        parts.features[cell] = (v.slots[s + TWO] & M32) - ONE
         parts.groups[cell] = state[p * STATES + AT_GROUP]
-        parts.terms[cell] = counter & ID
-        parts.docs[cell] = counter >> S32
-        slots[s + THREE] = ZERO
+        parts.terms[cell] = counter & M32
+        parts.docs[cell] = counter >> 32
+        v.slots[s + THREE] = ZERO
         cell += 1
     state[p * STATES + N_CELLS] = n + n_touched
     state[p * STATES + N_TOUCHED] = 0
@@ -677,25 +600,23 @@ def list_counters(lo: int, hi: int, v: Vocabulary, parts: Parts) -> None:
 
 
 @kernel
-def arrange(
-    lo: int, hi: int, parts: Parts, bases: I64s, v: Vocabulary, postings: Postings, term_sum: I64s, doc_freq_sum: I64s
-) -> int:
+def arrange(lo: int, hi: int, parts: Parts, bases: I64s, v: Vocabulary, postings: Postings, sums: I64s) -> int:
     """Put the features and cells of the partitions lo … hi - 1 in order.
 
     Partition p begins with the feature bases[3 * p], and the next two numbers are its first byte of the text and its
-    first cell.  The sums by group come as zeros.  Returns the number of cells left out because a feature had the same
-    group twice.
+    first cell.  The sums, which come as zeros, are the occurrences by group, then the documents by group.  Returns the
+    number of cells left out because a feature had the same group twice.
     """
-    n_parts = len(parts.state) // STATES
     left_out = i64(0)
     for p in range(lo, hi):
-        arrange_features(p, n_parts, parts, bases, v)
-        left_out += arrange_cells(p, n_parts, parts, bases, postings, term_sum, doc_freq_sum)
+        arrange_features(p, parts, bases, v)
+        left_out += arrange_cells(p, parts, bases, postings, sums)
     return left_out
 
 
-def arrange_features(p: int, n_parts: int, parts: Parts, bases: I64s, v: Vocabulary) -> None:
+def arrange_features(p: int, parts: Parts, bases: I64s, v: Vocabulary) -> None:
     """Give the features of a partition their ids."""
+    n_parts = len(parts.state) // STATES
     n_features = i64(parts.state[p * STATES + N_FEATURES])
     n_bytes = u64(parts.state[p * STATES + N_BYTES])
     base = i64(bases[3 * p])
@@ -705,62 +626,54 @@ def arrange_features(p: int, n_parts: int, parts: Parts, bases: I64s, v: Vocabul
     for f in range(n_features):
         v.starts[base + f] = i64(parts.starts[from_starts + f]) + i64(text_base)
     # Neighbours write at the same time: not a byte more than there are.
-    whole = n_bytes - (n_bytes & S15)
-    if whole > ZERO:
-        copy_text(parts.text, from_text, whole, v.text, text_base)
-    for j in range(whole, n_bytes):
+    for j in range(n_bytes):
         v.text[text_base + j] = parts.text[from_text + j]
-    slots = v.slots
     narrow = v.size[NARROW]
     size = v.size[REGION] + ONE
     s = u64(p) * size
     end = s + size
     while s < end:
-        entry = slots[s + TWO]
+        entry = v.slots[s + TWO]
         if entry != ZERO:
-            f = (entry & ID) + u64(base)
-            slots[s + TWO] = f
-            v.hashes[f - ONE] = hash_of(slots[s], slots[s + ONE], narrow)
+            f = (entry & M32) + u64(base)
+            v.slots[s + TWO] = f
+            v.hashes[f - ONE] = hash_of(v.slots[s], v.slots[s + ONE], narrow)
         s = s + FOUR
     v.loads[p] = n_features
 
 
-def arrange_cells(
-    p: int, n_parts: int, parts: Parts, bases: I64s, postings: Postings, term_sum: I64s, doc_freq_sum: I64s
-) -> int:
+def arrange_cells(p: int, parts: Parts, bases: I64s, postings: Postings, sums: I64s) -> int:
     """Order the cells of a partition by feature, groups ascending; total them by feature and by group."""
     n_features = i64(parts.state[p * STATES + N_FEATURES])
     n_cells = i64(parts.state[p * STATES + N_CELLS])
     base = i64(bases[3 * p])
     at = i64(bases[3 * p + 2])
-    first = p * (len(parts.features) // n_parts)
-    starts = postings.starts
-    lengths = postings.lengths
+    first = p * (len(parts.features) // (len(parts.state) // STATES))
     for f in range(base, base + n_features):
-        lengths[f] = 0
+        postings.lengths[f] = 0
         postings.term_total[f] = 0
         postings.doc_total[f] = 0
     for k in range(first, first + n_cells):
-        lengths[base + i64(parts.features[k])] += 1
+        postings.lengths[base + i64(parts.features[k])] += 1
     for f in range(base, base + n_features):
-        starts[f] = at
-        at += i64(lengths[f])
-        lengths[f] = 0
+        postings.starts[f] = at
+        at += i64(postings.lengths[f])
+        postings.lengths[f] = 0
     left_out = i64(0)
     for k in range(first, first + n_cells):
         f = base + i64(parts.features[k])
         group = i64(parts.groups[k])
         terms = i64(parts.terms[k])
         docs = i64(parts.docs[k])
-        a = i64(starts[f])
+        a = i64(postings.starts[f])
         # Groups ascend, except where streams were emptied in the middle of a slice.
-        n = insert_cell(postings, a, a + i64(lengths[f]), group, terms, docs) - a
-        left_out += i64(n == lengths[f])
-        lengths[f] = n
+        n = insert_cell(postings, a, a + i64(postings.lengths[f]), group, terms, docs) - a
+        left_out += i64(n == postings.lengths[f])
+        postings.lengths[f] = n
         postings.term_total[f] += terms
         postings.doc_total[f] += docs
-        term_sum[group] += terms
-        doc_freq_sum[group] += docs
+        sums[group] += terms
+        sums[len(sums) // 2 + group] += docs
     for f in range(base, base + n_features):
-        postings.rooms[f] = lengths[f]
+        postings.rooms[f] = postings.lengths[f]
     return left_out

@@ -127,7 +127,7 @@ def pad(data: Sequence[int], begin: int, end: int, first: int, room: MutableSequ
     for k in range(to, end):
         room[k] = 0
     room[end - ONE] = n_bits & u64(0xFF)
-    room[end - u64(2)] = (n_bits >> u64(8)) & u64(0xFF)
+    room[end - u64(2)] = (n_bits >> 8) & u64(0xFF)
     return size
 
 

@@ -23,33 +23,17 @@ code point is special; a plain one costs one look into the table and one compari
 
 from __future__ import annotations
 
-from bunrui.kernel import unicode
-from bunrui.kernel.primitives import (
-    M64,
-    ONE,
-    U64,
-    ZERO,
-    ctz,
-    fold_words64,
-    i64,
-    inline,
-    load64,
-    nonzero64,
-    popcount,
-    u64,
-)
+from bunrui.kernel.primitives import M64, U64, ctz, fold_words64, i64, inline, load64, nonzero64, popcount, u64
 from bunrui.kernel.signature import U8s, U32s
-from bunrui.kernel.unicode import NfkcTable
+from bunrui.kernel.unicode import CLOSED, HARD, JOINING, KIND_SHIFT, ORDER_SHIFT, PAYLOAD_MASK, SEQUENCE, NfkcTable
 
 HARD_TEXT = -1
 BAD_UTF8 = -2
 SLACK = 64
 
-_2, _3, _4, _5, _6, _7, _8 = map(U64, range(2, 9))
-_11, _12, _16, _18, _24, _32, _40, _48, _56, _63, _64 = map(U64, (11, 12, 16, 18, 24, 32, 40, 48, 56, 63, 64))
-_0F, _1F, _3F, _7F, _80, _C2, _E0, _F0, _FF, _FC0 = map(U64, (15, 31, 63, 127, 128, 0xC2, 0xE0, 0xF0, 255, 0xFC0))
-_800, _10000, _BEYOND = U64(0x800), U64(0x10000), U64(0x110000)
-_SURROGATES = U64(0xD800 >> 11)
+_0, _1, _2, _3, _4, _8, _64 = map(U64, (0, 1, 2, 3, 4, 8, 64))
+_0F, _1F, _3F, _7F, _80, _C2, _E0, _F0, _FF = map(U64, (0x0F, 0x1F, 0x3F, 0x7F, 0x80, 0xC2, 0xE0, 0xF0, 0xFF))
+_800, _FC0, _10000, _BEYOND, _SURROGATES = map(U64, (0x800, 0xFC0, 0x10000, 0x110000, 0xD800 >> 11))
 
 # Lead byte and two continuations, in the low bytes of a little-endian word.
 _THREE_MASK, _THREE_BYTES = U64(0xC0C0F0), U64(0x8080E0)
@@ -57,14 +41,8 @@ _HIGH_BITS = U64(0x8080_8080_8080_8080)
 _FROM_A = U64((0x80 - ord("A")) * 0x0101_0101_0101_0101)
 _BEYOND_Z = U64((0x7F - ord("Z")) * 0x0101_0101_0101_0101)
 
-_KIND_SHIFT = U64(unicode.KIND_SHIFT)
-_ORDER_SHIFT = U64(unicode.ORDER_SHIFT)
-_PAYLOAD = U64(unicode.PAYLOAD_MASK)
-_SPECIAL = U64(1 << unicode.KIND_SHIFT)
-_CLOSED = U64(unicode.CLOSED)
-_JOINING = U64(unicode.JOINING)
-_SEQUENCE = U64(unicode.SEQUENCE)
-_HARD = U64(unicode.HARD)
+_CLOSED, _JOINING, _SEQUENCE, _HARD = map(U64, (CLOSED, JOINING, SEQUENCE, HARD))
+_PAYLOAD, _SPECIAL = U64(PAYLOAD_MASK), U64(1 << KIND_SHIFT)
 
 # A value of `last` beyond every combining class: nothing that joins may follow.
 _SEALED = U64(256)
@@ -81,46 +59,40 @@ def decode(src: U8s, i: int, end: int) -> tuple[int, int]:
     if a >= _E0:
         if a < _F0:
             if end - i > _2:
-                b, c = u64(src[i + ONE]) ^ _80, u64(src[i + _2]) ^ _80
-                code = (a & _0F) << _12 | b << _6 | c
-                if (b | c) <= _3F and code >= _800 and code >> _11 != _SURROGATES:
+                b, c = u64(src[i + _1]) ^ _80, u64(src[i + _2]) ^ _80
+                code = (a & _0F) << 12 | b << 6 | c
+                if (b | c) <= _3F and code >= _800 and code >> 11 != _SURROGATES:
                     return code, i + _3
         elif end - i > _3:
-            b, c, d = u64(src[i + ONE]) ^ _80, u64(src[i + _2]) ^ _80, u64(src[i + _3]) ^ _80
-            code = (a & _0F) << _18 | b << _12 | c << _6 | d
+            b, c, d = u64(src[i + _1]) ^ _80, u64(src[i + _2]) ^ _80, u64(src[i + _3]) ^ _80
+            code = (a & _0F) << 18 | b << 12 | c << 6 | d
             if (b | c | d) <= _3F and code >= _10000 and code < _BEYOND:
                 return code, i + _4
     elif a < _80:
-        return a, i + ONE
-    elif a >= _C2 and end - i > ONE:
-        b = u64(src[i + ONE]) ^ _80
+        return a, i + _1
+    elif a >= _C2 and end - i > _1:
+        b = u64(src[i + _1]) ^ _80
         if b <= _3F:
-            return (a & _1F) << _6 | b, i + _2
-    return _BEYOND, i + ONE
+            return (a & _1F) << 6 | b, i + _2
+    return _BEYOND, i + _1
 
 
 def three_bytes(word: int) -> int:
     """The code point of a word that begins with three bytes of UTF-8."""
-    return (word & _0F) << _12 | word >> _2 & _FC0 | word >> _16 & _3F
+    return (word & _0F) << 12 | word >> 2 & _FC0 | word >> 16 & _3F
 
 
 def lower_ascii(word: int) -> int:
     """Eight ASCII characters in one word, capitals to small letters."""
     # The sums set the high bit of a byte from "A" on, and of a byte beyond "Z".
     capital = ((word + _FROM_A) ^ (word + _BEYOND_Z)) & _HIGH_BITS
-    return word | capital >> _2
+    return word | capital >> 2
 
 
 def spread(word: int, out: U32s, n: int) -> None:
     """The eight bytes of `word` as eight elements of `out`."""
-    out[n] = word & _FF
-    out[n + ONE] = word >> _8 & _FF
-    out[n + _2] = word >> _16 & _FF
-    out[n + _3] = word >> _24 & _FF
-    out[n + _4] = word >> _32 & _FF
-    out[n + _5] = word >> _40 & _FF
-    out[n + _6] = word >> _48 & _FF
-    out[n + _7] = word >> _56 & _FF
+    for k in range(u64(8)):
+        out[n + k] = word >> (k << 3) & _FF
 
 
 def compose(base: int, mark: int, t: NfkcTable) -> int:
@@ -128,15 +100,15 @@ def compose(base: int, mark: int, t: NfkcTable) -> int:
     if mark >= _V_FIRST and mark < _T_END:
         if mark < _V_END and base >= _L_FIRST and base < _L_END:
             return _S_FIRST + ((base - _L_FIRST) * _V_COUNT + mark - _V_FIRST) * _T_STEP
-        if mark >= _T_FIRST and base >= _S_FIRST and base < _S_END and (base - _S_FIRST) % _T_STEP == ZERO:
-            return base + mark - _T_FIRST + ONE
+        if mark >= _T_FIRST and base >= _S_FIRST and base < _S_END and (base - _S_FIRST) % _T_STEP == _0:
+            return base + mark - _T_FIRST + _1
         return M64
-    key = base << _ORDER_SHIFT | mark
+    key = base << ORDER_SHIFT | mark
     low, high = u64(0), u64(len(t.pair_keys))
     while low < high:
-        middle = (low + high) >> ONE
+        middle = (low + high) >> 1
         if u64(t.pair_keys[middle]) < key:
-            low = middle + ONE
+            low = middle + _1
         else:
             high = middle
     if low < u64(len(t.pair_keys)) and u64(t.pair_keys[low]) == key:
@@ -151,7 +123,7 @@ def expand(entry: int, expansions: U32s, out: U32s, n: int, room: int) -> int:
     if n + size > room:
         return M64
     for k in range(i64(size)):
-        out[n + u64(k)] = expansions[place + ONE + u64(k)]
+        out[n + u64(k)] = expansions[place + _1 + u64(k)]
     return n + size
 
 
@@ -161,41 +133,40 @@ def join(entry: int, out: U32s, n: int, base: int, last: int, room: int, t: Nfkc
     base   place in `out` of the character that marks act on, M64 where there is none
     last   combining class of the last mark between that and the end, 0 where there is none, or _SEALED
     """
-    kind, order, code = entry >> _KIND_SHIFT, entry >> _ORDER_SHIFT & _FF, entry & _PAYLOAD
+    kind, order, code = entry >> KIND_SHIFT, entry >> ORDER_SHIFT & _FF, entry & _PAYLOAD
     if last == _SEALED:
         return M64, base, last
     if kind == _SEQUENCE:
-        if n != ZERO:
+        if n != _0:
             return M64, base, last
         return expand(entry, t.expansions, out, n, room), base, _SEALED
-    moves = order != ZERO and order < last
+    moves = order != _0 and order < last
     # A mark of the same class in between blocks composition; a starter is blocked by any mark.
-    if kind == _JOINING and base != M64 and (last == ZERO or (order != ZERO and order != last)):
+    if kind == _JOINING and base != M64 and (last == _0 or (order != _0 and order != last)):
         found = compose(u64(out[base]), code, t)
         if found < _SPECIAL and not moves:
             out[base] = found
             return n, base, last
         if found != M64:
-            if moves or last != ZERO or found >> _KIND_SHIFT == _HARD:
+            if moves or last != _0 or found >> KIND_SHIFT == _HARD:
                 return M64, base, last
             return expand(found, t.expansions, out, base, room), base, _SEALED
-    if order == ZERO:
+    if order == _0:
         out[n] = code
-        return n + ONE, n, ZERO
+        return n + _1, n, _0
     if moves:
         # Two marks in the wrong order are usual in vocalised Arabic and Hebrew, three are not.
         if base == M64 or n - base != _2:
             return M64, base, last
-        out[n] = out[n - ONE]
-        out[n - ONE] = code
-        return n + ONE, base, last
+        out[n] = out[n - _1]
+        out[n - _1] = code
+        return n + _1, base, last
     out[n] = code
-    return n + ONE, base, order
+    return n + _1, base, order
 
 
 def fold_nfkc(src: U8s, lo: int, hi: int, out: U32s, t: NfkcTable) -> int:
     """NFKC and case folding of `src[lo:hi]`; `t` is `unicode.nfkc_table()`."""
-    codes = t.codes
     start, end = u64(lo), u64(hi)
     i, n = start, u64(0)
     # `base` and `last` hold for a code point that starts at `seam`; elsewhere a plain one stands before it.
@@ -205,39 +176,39 @@ def fold_nfkc(src: U8s, lo: int, hi: int, out: U32s, t: NfkcTable) -> int:
             word = load64(src, i)
             if word & _THREE_MASK == _THREE_BYTES:
                 code = three_bytes(word)
-                entry = u64(codes[code])
-                if entry < _SPECIAL and code >= _800 and code >> _11 != _SURROGATES:
+                entry = u64(t.codes[code])
+                if entry < _SPECIAL and code >= _800 and code >> 11 != _SURROGATES:
                     out[n] = entry
-                    n += ONE
+                    n += _1
                     i += _3
                     continue
-            elif word & _HIGH_BITS == ZERO:
+            elif word & _HIGH_BITS == _0:
                 spread(lower_ascii(word), out, n)
                 n += _8
                 i += _8
                 continue
-            elif word & _80 == ZERO:
-                out[n] = codes[word & _7F]
-                n += ONE
-                i += ONE
+            elif word & _80 == _0:
+                out[n] = t.codes[word & _7F]
+                n += _1
+                i += _1
                 continue
         code, next_i = decode(src, i, end)
         if code == _BEYOND:
             return i64(BAD_UTF8)
-        entry = u64(codes[code])
+        entry = u64(t.codes[code])
         if entry < _SPECIAL:
             out[n] = entry
-            n += ONE
+            n += _1
         else:
             room = next_i - start + u64(SLACK)
-            kind = entry >> _KIND_SHIFT
+            kind = entry >> KIND_SHIFT
             if kind <= _CLOSED:
                 n = expand(entry, t.expansions, out, n, room)
                 if kind == _CLOSED:
                     seam, last = next_i, _SEALED
             else:
                 if seam != i:
-                    base, last = n - ONE, ZERO
+                    base, last = n - _1, _0
                 n, base, last = join(entry, out, n, base, last, room, t)
                 seam = next_i
             if n == M64:
@@ -255,7 +226,7 @@ def copy_codepoints(src: U8s, lo: int, hi: int, out: U32s) -> int:
         if code == _BEYOND:
             return i64(BAD_UTF8)
         out[n] = code
-        n += ONE
+        n += _1
     return i64(n)
 
 
@@ -274,7 +245,7 @@ def fold_words(src: U8s, lo: int, hi: int, out: U8s, lower: U32s) -> int:
     while i < hi:
         if i <= last:
             wide = fold_words64(src, i, out, o)
-            if wide == ZERO:
+            if wide == _0:
                 i += 64
                 o += 64
                 continue
@@ -322,15 +293,15 @@ def put(out: U8s, o: int, point: int) -> int:
         return o + 1
     if point < 0x800:
         out[at] = 0xC0 | (point >> 6)
-        out[at + ONE] = 0x80 | (point & 0x3F)
+        out[at + _1] = 0x80 | (point & 0x3F)
         return o + 2
     if point < 0x10000:
         out[at] = 0xE0 | (point >> 12)
-        out[at + ONE] = 0x80 | ((point >> 6) & 0x3F)
+        out[at + _1] = 0x80 | ((point >> 6) & 0x3F)
         out[at + _2] = 0x80 | (point & 0x3F)
         return o + 3
     out[at] = 0xF0 | (point >> 18)
-    out[at + ONE] = 0x80 | ((point >> 12) & 0x3F)
+    out[at + _1] = 0x80 | ((point >> 12) & 0x3F)
     out[at + _2] = 0x80 | ((point >> 6) & 0x3F)
     out[at + _3] = 0x80 | (point & 0x3F)
     return o + 4
@@ -347,19 +318,19 @@ def split_words(buf: U8s, n: int, borders: U32s) -> int:
     end = u64(n)
     while i <= end:
         mask = nonzero64(buf, i)
-        edges = mask ^ (((mask << ONE) & M64) | carry)
-        carry = mask >> _63
+        edges = mask ^ (((mask << 1) & M64) | carry)
+        carry = mask >> 63
         found = popcount(edges)
         # Always eight at a time: a loop that ends at the last one is mispredicted each time.
         k = u64(0)
         while k < found:
             for j in range(8):
                 borders[b + k + u64(j)] = i + ctz(edges)
-                edges = edges & (edges - ONE) if edges != ZERO else edges
+                edges = edges & (edges - _1) if edges != _0 else edges
             k = k + _8
         b = b + found
         i = i + _64
-    return i64(b >> ONE)
+    return i64(b >> 1)
 
 
 def close_gaps(buf: U8s, borders: U32s, n_words: int) -> None:

@@ -12,7 +12,7 @@ from math import exp, log, sqrt
 from typing import NamedTuple
 
 from bunrui.kernel.arithmetic import HIGH, LOW, add_term
-from bunrui.kernel.ngrams import K1, K2, S32
+from bunrui.kernel.ngrams import K1, K2
 from bunrui.kernel.primitives import M64, ONE, U64, i64, inline, prefetch, u64
 from bunrui.kernel.signature import F64s, I32s, I64s, U64s, kernel, record
 
@@ -60,12 +60,12 @@ def hash_rows(starts: I64s, indices: I32s, bits: U64s, codes: I64s, seed: int, o
         h = (u64(seed) ^ u64(codes[i])) * K1 & M64
         for k in range(i64(starts[i]), i64(starts[i + 1])):
             h = ((h ^ u64(indices[k])) * K1) & M64
-            h = h ^ (h >> S32)
+            h = h ^ (h >> 32)
             if len(bits) > 0:
                 h = ((h ^ u64(bits[k])) * K2) & M64
-                h = h ^ (h >> S32)
+                h = h ^ (h >> 32)
         h = (h * K2) & M64
-        out[i] = h ^ (h >> S32)
+        out[i] = h ^ (h >> 32)
 
 
 @kernel
@@ -99,8 +99,6 @@ def compact(
     empty: all are 0; else they may have the memory of `rows.x`, since a cell is written after it was read.  Features
     that are ALONE get the place shared + i in row i, those with another negative place are left out.
     """
-    places = rows.places
-    x = rows.x
     for i in range(lo, hi):
         begin = u64(rows.starts[i])
         end = u64(rows.ends[i])
@@ -109,10 +107,10 @@ def compact(
         last = 0.0
         square = 0.0
         for k in range(begin, end):
-            ahead = u64(places[min(k + AHEAD, end - ONE)])
+            ahead = u64(rows.places[min(k + AHEAD, end - ONE)])
             prefetch(place_of, ahead)
             prefetch(factor, ahead)
-            f = u64(places[k])
+            f = u64(rows.places[k])
             p = i64(place_of[f])
             v = factor[f] * (table[u64(codes[k])] if len(codes) > 0 else table[0])
             if p == ALONE:
@@ -120,21 +118,21 @@ def compact(
                 alone += 1
                 last = v
             elif p >= 0:
-                places[at] = p
-                x[at] = v
+                rows.places[at] = p
+                rows.x[at] = v
                 at = at + ONE
                 square += v * v
         rows.times[i] = 1.0
         if alone > 0:
-            places[at] = shared + i
-            x[at] = last
+            rows.places[at] = shared + i
+            rows.x[at] = last
             rows.times[i] = float(alone)
             square += last * last * float(alone)
             at = at + ONE
         if norm != 0 and square > 0.0:
             scale = 1.0 / sqrt(square)
             for k in range(begin, at):
-                x[k] *= scale
+                rows.x[k] *= scale
         rows.ends[i] = i64(at)
 
 
@@ -246,7 +244,6 @@ def blend(
     room for a number of each class.
     """
     n_classes = len(means)
-    variance = head.variance
     begin = 0 if first_class < n_classes else first
     largest = 0.0
     for p in range(begin, len(mass)):
@@ -255,7 +252,7 @@ def blend(
         m = mass[p] / largest if largest > 0.0 else 0.0
         add_term(high, low, n_classes if p < first else n_classes + 1, m)
         for c in range(first_class if p < first else 0, n_classes):
-            add_term(high, low, c, m * variance[u64(p) * u64(n_classes) + u64(c)])
+            add_term(high, low, c, m * head.variance[u64(p) * u64(n_classes) + u64(c)])
     old = sum_of(high, low, n_classes)
     new = sum_of(high, low, n_classes + 1)
     for c in range(n_classes):
@@ -265,8 +262,8 @@ def blend(
         for c in range(first_class if p < first else 0, n_classes):
             at = u64(p) * u64(n_classes) + u64(c)
             # Classes that do not differ yet have ratios of nothing but rounding.
-            v = variance[at] / means[c] if means[c] > NOTHING else 1.0
-            variance[at] = max(1.0 - share + share * v, least)
+            v = head.variance[at] / means[c] if means[c] > NOTHING else 1.0
+            head.variance[at] = max(1.0 - share + share * v, least)
 
 
 @inline
@@ -279,33 +276,28 @@ def sum_of(high: I64s, low: I64s, group: int) -> float:
 def add_margins(rows: Rows, i: int, head: Head, sums: Sums, spread: int) -> None:
     """Write the margins of row i by class to `sums.margin`; with `spread`, their variances to `sums.spread`."""
     n_classes = u64(len(head.bias))
-    weights = head.weights
-    variance = head.variance
-    margin = sums.margin
-    places = rows.places
-    constant = head.constant
     for c in range(n_classes):
-        margin[c] = constant * head.bias[c]
-        sums.spread[c] = constant * constant * head.bias_variance[c]
+        sums.margin[c] = head.constant * head.bias[c]
+        sums.spread[c] = head.constant * head.constant * head.bias_variance[c]
     end = u64(rows.ends[i])
     for k in range(u64(rows.starts[i]), end):
-        ahead = u64(places[min(k + FAR, end - ONE)]) * n_classes
+        ahead = u64(rows.places[min(k + FAR, end - ONE)]) * n_classes
         line = u64(0)
         while line < n_classes:
-            prefetch(weights, ahead + line)
-            prefetch(variance, ahead + line)
+            prefetch(head.weights, ahead + line)
+            prefetch(head.variance, ahead + line)
             line = line + LINE
-        at = u64(places[k]) * n_classes
+        at = u64(rows.places[k]) * n_classes
         v = rows.x[k]
         v2 = v * v
         if k + ONE == end:
             v = v * rows.times[i]
             v2 = v2 * rows.times[i]
         for c in range(n_classes):
-            margin[c] += v * weights[at + c]
+            sums.margin[c] += v * head.weights[at + c]
         if spread != 0:
             for c in range(n_classes):
-                sums.spread[c] += v2 * variance[at + c]
+                sums.spread[c] += v2 * head.variance[at + c]
 
 
 @kernel
@@ -396,16 +388,13 @@ def move(loss: int, margin: float, old: float, diagonal: float, upper: float) ->
 def add_steps(rows: Rows, i: int, head: Head, sums: Sums) -> None:
     """Move the weights of row i: by step · x · variance."""
     n_classes = u64(len(head.bias))
-    weights = head.weights
-    variance = head.variance
-    step = sums.step
     for c in range(n_classes):
-        head.bias[c] += step[c] * head.constant * head.bias_variance[c]
+        head.bias[c] += sums.step[c] * head.constant * head.bias_variance[c]
     for k in range(u64(rows.starts[i]), u64(rows.ends[i])):
         at = u64(rows.places[k]) * n_classes
         v = rows.x[k]
         for c in range(n_classes):
-            weights[at + c] += step[c] * v * variance[at + c]
+            head.weights[at + c] += sums.step[c] * v * head.variance[at + c]
 
 
 @kernel
@@ -416,11 +405,6 @@ def arow(rows: Rows, targets: Targets, r: float, head: Head, sums: Sums) -> None
     divides r.
     """
     n_classes = u64(len(head.bias))
-    weights = head.weights
-    variance = head.variance
-    step = sums.step
-    shrink = sums.shrink
-    constant = head.constant
     for i in range(len(targets.column)):
         add_margins(rows, i, head, sums, 1)
         moves = False
@@ -428,11 +412,11 @@ def arow(rows: Rows, targets: Targets, r: float, head: Head, sums: Sums) -> None
             sign = 1.0 if targets.column[i] == c else -1.0
             gap = 1.0 - sign * sums.margin[c]
             beta = 1.0 / (sums.spread[c] + r / targets.weight[i]) if gap > 0.0 else 0.0
-            step[c] = sign * gap * beta if gap > 0.0 else 0.0
-            shrink[c] = beta
+            sums.step[c] = sign * gap * beta if gap > 0.0 else 0.0
+            sums.shrink[c] = beta
             moves = moves or gap > 0.0
-            own = constant * head.bias_variance[c]
-            head.bias[c] += step[c] * own
+            own = head.constant * head.bias_variance[c]
+            head.bias[c] += sums.step[c] * own
             head.bias_variance[c] -= beta * own * own
         if not moves:
             continue
@@ -440,6 +424,6 @@ def arow(rows: Rows, targets: Targets, r: float, head: Head, sums: Sums) -> None
             at = u64(rows.places[k]) * n_classes
             v = rows.x[k]
             for c in range(n_classes):
-                xv = v * variance[at + c]
-                weights[at + c] += step[c] * xv
-                variance[at + c] -= shrink[c] * xv * xv
+                xv = v * head.variance[at + c]
+                head.weights[at + c] += sums.step[c] * xv
+                head.variance[at + c] -= sums.shrink[c] * xv * xv

@@ -14,7 +14,7 @@ import struct
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,13 +27,6 @@ VARIANTS = ("v3", "v2", "host")  # the best first
 
 _log = logging.getLogger("bunrui")
 _RESULT = ctypes.c_uint64 * 4
-
-
-class Library(NamedTuple):
-    """A loaded library, and which of its variants this machine runs."""
-
-    functions: Any
-    variant: str
 
 
 def run(function: Callable[..., Any], *args: Any) -> Any:
@@ -59,7 +52,8 @@ def entry_of(function: Callable[..., Any]) -> Callable[..., Any]:
     library = _library()
     if library is None:
         return _compiled_here(function)
-    foreign = getattr(library.functions, symbol_of(function, library.variant))
+    functions, variant = library
+    foreign = getattr(functions, symbol_of(function, variant))
     foreign.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
     foreign.restype = ctypes.c_int32
     arguments, codes = signature_of(function)
@@ -78,8 +72,8 @@ def entry_of(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @cache
-def _library() -> Library | None:
-    """The library, where there is one and this machine can run it."""
+def _library() -> tuple[Any, str] | None:
+    """The loaded library, and which of its variants this machine runs; None where it runs none."""
     if not LIBRARY.exists():
         return None
     functions = ctypes.CDLL(str(LIBRARY))
@@ -89,10 +83,10 @@ def _library() -> Library | None:
     usable = [variant for variant in VARIANTS if variant in held and (variant != "v3" or functions.bunrui_runs_v3())]
     wanted = os.environ.get("BUNRUI_KERNELS")
     if wanted is None:
-        return Library(functions, usable[0]) if usable else None
+        return (functions, usable[0]) if usable else None
     if wanted not in usable:
         raise OptionError(f"BUNRUI_KERNELS should be one of {', '.join(usable)} here, not {wanted!r}")
-    return Library(functions, wanted)
+    return functions, wanted
 
 
 def _text(functions: Any, name: str) -> str:

@@ -10,23 +10,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bunrui.kernel.ngrams import Items
+from bunrui.kernel.ngrams import Items, copy_text
 from bunrui.kernel.primitives import ZERO, i64, inline, prefetch, u64
 from bunrui.kernel.signature import I32s, I64s, U32s, U64s, Unsigned, kernel, record
-from bunrui.kernel.vocabulary import (
-    BYTES,
-    FEATURES,
-    FULLEST,
-    MISSING,
-    NARROW,
-    Vocabulary,
-    block_items,
-    copy_text,
-    has_room,
-    probe,
-    put_slots,
-    rotate,
-)
+from bunrui.kernel.vocabulary import BYTES, FEATURES, MISSING, Vocabulary, add_slots, block_items, has_room, probe
 
 # Places in `Postings.size`
 USED = 0  # cells, holes included
@@ -67,64 +54,46 @@ class Plan(NamedTuple):
     lengths: I32s  # of the lists, when they are merged
 
 
-@kernel
-def plan(
-    v: Vocabulary,
-    p: Postings,
-    ov: Vocabulary,
-    op: Postings,
-    class_map: I64s,
-    skip: Unsigned,
-    first: int,
-    last: int,
-    planned: Plan,
-    need: I64s,
-    items: Items,
-) -> None:
-    """Find the features first … last - 1 of (ov, op) in (v, p), and add up the room that they need.
+@record
+class Both(NamedTuple):
+    """Counts, and others that are added or subtracted: class c there is class_map[c] here, and the map is ascending."""
 
-    Class c there is class_map[c] here, and the map is ascending.
-    """
-    ids = items.ids
-    hashes = items.hashes
-    sizes = items.lengths
-    lengths = op.lengths
-    new = i64(0)
-    n_bytes = i64(0)
-    n_cells = i64(0)
-    left = i64(0)
-    born = i64(0)
+    v: Vocabulary
+    p: Postings
+    ov: Vocabulary
+    op: Postings
+    class_map: I64s
+
+
+@kernel
+def plan(both: Both, skip: Unsigned, first: int, last: int, planned: Plan, need: I64s, items: Items) -> None:
+    """Find the features first … last - 1 of (ov, op) in (v, p), and add the room that they need to `need`."""
+    v, p, ov, op, class_map = both
     while first < last:
-        n = block_items(ov, first, last, items, v.size[NARROW])
-        rotate(items, n, skip)
+        n = block_items(v, ov, first, last, items, skip)
         probe(v, items, u64(n), ov.text, 0)
         for k in range(n):
             o = first + k
-            f = i64(ids[k])
-            m = i64(lengths[o])
-            planned.ids[o] = ids[k]
-            planned.hashes[o] = hashes[k]
-            planned.lengths[o] = m
+            f = i64(items.ids[k])
+            total = i64(op.lengths[o])
+            planned.ids[o] = items.ids[k]
+            planned.hashes[o] = items.hashes[k]
             if f == MISSING:
-                new += 1
-                n_bytes += i64(sizes[k])
-                n_cells += m
-                continue
-            prefetch_list(p, known(ids, min(k + 8, n - 1)), known(ids, min(k + 4, n - 1)))
-            length = i64(p.lengths[f])
-            total = length + new_cells(p, f, op, o, class_map)
+                need[NEW] += 1
+                need[BORN] += 1
+                need[TEXT] += i64(items.lengths[k])
+                need[CELLS] += total
+            else:
+                prefetch_list(p, items.ids, k, n)
+                length = i64(p.lengths[f])
+                total = length + new_cells(p, f, op, o, class_map)
+                if total > p.rooms[f]:
+                    need[CELLS] += room_for(length, total)
+                    need[LEFT] += i64(p.rooms[f])
+                if p.doc_total[f] == 0:
+                    need[BORN] += 1
             planned.lengths[o] = total
-            if total > p.rooms[f]:
-                n_cells += room_for(length, total)
-                left += i64(p.rooms[f])
-            if p.doc_total[f] == 0:
-                born += 1
         first += n
-    need[NEW] = new
-    need[TEXT] = n_bytes
-    need[CELLS] = n_cells
-    need[LEFT] = left
-    need[BORN] = born + new
 
 
 @inline
@@ -189,25 +158,13 @@ def room_for(length: int, total: int) -> int:
 
 
 @kernel
-def merge(
-    v: Vocabulary,
-    p: Postings,
-    ov: Vocabulary,
-    op: Postings,
-    class_map: I64s,
-    first: int,
-    last: int,
-    planned: Plan,
-    f_new: int,
-    byte: int,
-    cell: int,
-    end: int,
-) -> None:
+def merge(both: Both, first: int, last: int, planned: Plan, f_new: int, byte: int, cell: int, end: int) -> None:
     """Add the features first … last - 1 as planned, in arrays that have the room.
 
     New features, their text (up to `end`), and lists that move go to `f_new`, `byte` and `cell`, and to the places
     behind them.  They are not in the slots yet.
     """
+    v, p, ov, op, class_map = both
     for o in range(first, last):
         f = i64(planned.ids[o])
         total = i64(planned.lengths[o])
@@ -232,7 +189,7 @@ def merge(
             p.doc_total[f] = 0
             cell += total
         else:
-            prefetch_list(p, known(planned.ids, min(o + 8, last - 1)), known(planned.ids, min(o + 4, last - 1)))
+            prefetch_list(p, planned.ids, o, last)
             length = i64(p.lengths[f])
             if total > p.rooms[f]:
                 a = i64(p.starts[f])
@@ -273,14 +230,15 @@ def merge_list(p: Postings, f: int, op: Postings, o: int, class_map: I64s, total
 
 
 @inline
-def prefetch_list(p: Postings, later: int, soon: int) -> None:
-    """The lists lie anywhere in memory: ask for all of one feature, then for the cells of an earlier one."""
+def prefetch_list(p: Postings, ids: U32s, k: int, end: int) -> None:
+    """The lists lie anywhere in memory: ask for all of a later feature, then for the cells of a nearer one."""
+    later = known(ids, min(k + 8, end - 1))
     prefetch(p.starts, later)
     prefetch(p.lengths, later)
     prefetch(p.rooms, later)
     prefetch(p.term_total, later)
     prefetch(p.doc_total, later)
-    at = i64(p.starts[soon])
+    at = i64(p.starts[known(ids, min(k + 4, end - 1))])
     prefetch(p.classes, at)
     prefetch(p.terms, at)
     prefetch(p.docs, at)
@@ -295,22 +253,18 @@ def absorb(
     One call in place of three: of the 45 µs that adding a document took with them, 18 were calls.
     """
     n = i64(ov.size[FEATURES])
-    plan(v, p, ov, op, class_map, ZERO, i64(0), n, planned, need, items)
+    both = Both(v, p, ov, op, class_map)
+    plan(both, ZERO, i64(0), n, planned, need, items)
     if not has_room(v, u64(need[NEW]), u64(need[TEXT])) or p.size[USED] + need[CELLS] > len(p.classes):
         return False
     n_known = i64(v.size[FEATURES])
     byte = i64(v.size[BYTES])
     end = byte + need[TEXT]
-    merge(v, p, ov, op, class_map, i64(0), n, planned, n_known, byte, i64(p.size[USED]), end)
-    v.size[FEATURES] = u64(n_known + need[NEW])
-    v.size[BYTES] = u64(end)
+    merge(both, i64(0), n, planned, n_known, byte, i64(p.size[USED]), end)
     p.size[USED] += need[CELLS]
     p.size[HOLES] += need[LEFT]
     p.size[LIVE] += need[BORN]
-    if need[NEW] > 0:
-        put_slots(v, planned.ids, 0, n_known, n_known + need[NEW], ZERO, items)
-        for r in range(len(v.loads)):
-            v.size[FULLEST] = max(v.size[FULLEST], u64(v.loads[r]))
+    add_slots(v, planned.ids[:0], i64(need[NEW]), end, items)
     return True
 
 
@@ -334,23 +288,14 @@ def close_holes(p: Postings, order: I64s) -> None:
 
 
 @kernel
-def find_lacking(
-    v: Vocabulary,
-    p: Postings,
-    ov: Vocabulary,
-    op: Postings,
-    class_map: I64s,
-    first: int,
-    last: int,
-    ids: U32s,
-    items: Items,
-) -> int:
+def find_lacking(both: Both, first: int, last: int, ids: U32s, items: Items) -> int:
     """The first of the features first … last - 1 of (ov, op) that (v, p) does not have as often, or -1.
 
     Then all can be subtracted, and `ids` says where they are.
     """
+    v, p, ov, op, class_map = both
     while first < last:
-        n = block_items(ov, first, last, items, v.size[NARROW])
+        n = block_items(v, ov, first, last, items, ZERO)
         probe(v, items, u64(n), ov.text, 0)
         for k in range(n):
             o = first + k
@@ -400,7 +345,7 @@ def subtract(p: Postings, op: Postings, class_map: I64s, first: int, last: int, 
     """
     gone = i64(0)
     for o in range(first, last):
-        prefetch_list(p, known(ids, min(o + 8, last - 1)), known(ids, min(o + 4, last - 1)))
+        prefetch_list(p, ids, o, last)
         f = i64(ids[o])
         subtract_list(p, f, op, o, class_map)
         p.term_total[f] -= op.term_total[o]

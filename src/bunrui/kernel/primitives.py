@@ -6,14 +6,17 @@ plain     as it stands; buffers are memoryviews, so that an element is a Python 
 compiled  through numba (`compile.py`), where each name of this module is replaced by its twin there
 
 Rules that make one source serve both: unsigned 64-bit arithmetic goes through `u64`, and results that may overflow
-are masked with `M64`; never mix a u64 with a bare literal (numba turns uint64 + int64 into float64), write `ONE` or
-`u64(3)`; constants that must be unsigned are `U64`; buffers that are read with `load64` are padded by 64 bytes.
+are masked with `M64`; never add a plain number to a u64 (numba turns uint64 + int64 into float64), write `ONE` or
+`u64(3)`; compare a u64 with a u64, too (`n < 8` made prediction 4 % slower than `n < EIGHT`), but shift it by plain
+numbers; constants that must be unsigned are `U64`; buffers that are read with `load64` are padded by 64 bytes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
+
+import numpy as np
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,9 +34,9 @@ class U64(int):
     """An unsigned constant: an int here, `numpy.uint64` in compiled code."""
 
 
+ZERO, ONE, TWO, THREE, FOUR, SEVEN, EIGHT = map(U64, (0, 1, 2, 3, 4, 7, 8))
+M32 = U64(0xFFFF_FFFF)
 M64 = U64(0xFFFF_FFFF_FFFF_FFFF)
-ZERO = U64(0)
-ONE = U64(1)
 
 
 def u64(x: int) -> int:
@@ -154,28 +157,31 @@ SHA256_START = tuple(int(p**0.5 % 1 * 2**32) for p in _PRIMES[:8])
 SHA256_ROUNDS = tuple(int(p ** (1 / 3) % 1 * 2**32) for p in _PRIMES)
 
 
+def sha256_rounds(state: Any, message: Any) -> list[Any]:
+    """The state after a block: 8 words of state and 16 of the message, each a vector of numbers of 32 bits."""
+    a, b, c, d, e, f, g, h = state
+    w = list(message)
+    for t, constant in enumerate(SHA256_ROUNDS):
+        if t >= 16:
+            x, y = w[t - 15], w[t - 2]
+            s0 = _rotated(x, 7) ^ _rotated(x, 18) ^ x >> 3
+            w.append(w[t - 16] + s0 + w[t - 7] + (_rotated(y, 17) ^ _rotated(y, 19) ^ y >> 10))
+        one = h + constant + w[t] + (_rotated(e, 6) ^ _rotated(e, 11) ^ _rotated(e, 25)) + (g ^ e & (f ^ g))
+        two = (_rotated(a, 2) ^ _rotated(a, 13) ^ _rotated(a, 22)) + (a & b | c & (a | b))
+        a, b, c, d, e, f, g, h = one + two, a, b, c, d + one, e, f, g
+    return [old + new for old, new in zip(state, (a, b, c, d, e, f, g, h), strict=True)]
+
+
+def _rotated(x: Any, n: int) -> Any:
+    return x >> n | x << (32 - n)
+
+
 def sha256_block8(state: Any, buffer: Sequence[int], i: int, stride: int) -> None:
     """A block of SHA-256 for eight messages side by side, of 64 bytes from i, i + stride, …; state is (8, 8)."""
-    for lane in range(8):
-        at = i + lane * stride
-        w = [int.from_bytes(bytes(buffer[at + 4 * t : at + 4 * t + 4]), "big") for t in range(16)]
-        for t in range(16, 64):
-            s0 = _rotated(w[t - 15], 7) ^ _rotated(w[t - 15], 18) ^ w[t - 15] >> 3
-            s1 = _rotated(w[t - 2], 17) ^ _rotated(w[t - 2], 19) ^ w[t - 2] >> 10
-            w.append((s1 + w[t - 7] + s0 + w[t - 16]) & 0xFFFF_FFFF)
-        a, b, c, d, e, f, g, h = (state[8 * k + lane] for k in range(8))
-        for t in range(64):
-            s1 = _rotated(e, 6) ^ _rotated(e, 11) ^ _rotated(e, 25)
-            one = h + s1 + (e & f ^ ~e & g) + SHA256_ROUNDS[t] + w[t]
-            s0 = _rotated(a, 2) ^ _rotated(a, 13) ^ _rotated(a, 22)
-            two = s0 + (a & b ^ a & c ^ b & c)
-            a, b, c, d, e, f, g, h = (one + two) & 0xFFFF_FFFF, a, b, c, (d + one) & 0xFFFF_FFFF, e, f, g
-        for k, x in enumerate((a, b, c, d, e, f, g, h)):
-            state[8 * k + lane] = (state[8 * k + lane] + x) & 0xFFFF_FFFF
-
-
-def _rotated(x: int, n: int) -> int:
-    return (x >> n | x << (32 - n)) & 0xFFFF_FFFF
+    lanes = [np.frombuffer(bytes(buffer[at : at + 64]), ">u4") for at in range(i, i + 8 * stride, stride)]
+    before = np.array(state, np.uint32).reshape(8, 8)
+    for k, x in enumerate(np.ravel(sha256_rounds(before, np.array(lanes, np.uint32).T)).tolist()):
+        state[k] = x
 
 
 _FOLD_WORDS = bytes(ord(chr(c).lower()) if c < 128 and (chr(c).isalnum() or c == 95) else 0 for c in range(256))

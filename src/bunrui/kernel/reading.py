@@ -23,13 +23,13 @@ import numpy as np
 
 from bunrui.kernel.analyze import Scratch
 from bunrui.kernel.library import run
-from bunrui.kernel.ngrams import BYTE, K1, S3, S32, TWO, Items, equal_bytes
-from bunrui.kernel.primitives import M64, ONE, U64, ZERO, ctz, equal4, i64, inline, prefetch, u64
+from bunrui.kernel.ngrams import BYTE, K1, Items, equal_bytes, hash_of, is_long
+from bunrui.kernel.primitives import M32, M64, ONE, THREE, TWO, U64, ZERO, ctz, equal4, i64, inline, prefetch, u64
 from bunrui.kernel.signature import U8s, U32s, U64s, kernel, record
 from bunrui.kernel.slices import each_slice, stretches
-from bunrui.kernel.vocabulary import FOUR, ID, MISSING, NARROW, SHIFT, SLOT, THREE, Vocabulary, hash_of, is_long
+from bunrui.kernel.vocabulary import MISSING, NARROW, SHIFT, SLOT, Vocabulary
 
-BUCKET = 8
+BUCKET = U64(8)  # words
 KEYS = 3
 
 _ROOMY = 2  # keys for each feature
@@ -44,9 +44,6 @@ _FEW_ROWS = 1 << 18
 FREE = BYTE
 
 FAR = U64(24)
-FIVE = U64(5)
-SEVEN = U64(7)
-EIGHT = U64(8)
 
 # Places of 32 bits in a bucket
 FIRST = U64(12)
@@ -98,45 +95,37 @@ def new_seen(index: Index, most: int, n_docs: int) -> Any:
 @inline
 def bucket_of(h: int, n: int) -> int:
     """The bucket of a hash among n."""
-    return ((h >> S32) * n) >> S32
+    return ((h >> 32) * n) >> 32
 
 
 def find_rows(index: Index, scratch: Scratch, n_items: int) -> None:
     """Set `scratch.rows` to the rows of the items; `scratch.longs` lists those that are longer than a key."""
     items = scratch.items
-    words = index.words
-    places = index.places
     n = index.size[0]
-    hashes = items.hashes
-    lows = items.low
-    highs = items.high
-    rows = scratch.rows
-    longs = scratch.longs
     n_long = u64(0)
     for k in range(n_items):
-        prefetch(words, bucket_of(hashes[k + FAR], n) << S3)
-        low = lows[k]
-        high = highs[k]
-        s = bucket_of(hashes[k], n) << S3
-        same = keys_at(words, s, low, high)
-        while same == ZERO and places[(s << ONE) + ON] != 0:
-            s = next_bucket(words, s)
-            same = keys_at(words, s, low, high)
-        rows[k] = (s >> ONE) | ctz(same | EIGHT)
+        prefetch(index.words, bucket_of(items.hashes[k + FAR], n) << 3)
+        low = items.low[k]
+        high = items.high[k]
+        s = bucket_of(items.hashes[k], n) << 3
+        same = keys_at(index.words, s, low, high)
+        while same == ZERO and index.places[(s << 1) + ON] != 0:
+            s = next_bucket(index.words, s)
+            same = keys_at(index.words, s, low, high)
+        scratch.rows[k] = (s >> 1) | ctz(same | u64(8))
         # Long texts are compared in a loop of their own: here they would double the time of all others.
-        longs[n_long] = k
+        scratch.longs[n_long] = k
         n_long = n_long + u64(is_long(high))
-    check_long(index, items, scratch.units.text, rows, longs, n_long)
+    check_long(index, items, scratch.units.text, scratch.rows, scratch.longs, n_long)
 
 
 @inline
 def check_long(index: Index, items: Items, text: U8s, rows: U32s, longs: U32s, n_long: int) -> None:
     """Compare the text of items that have the key of a longer text; look for others with this key if it differs."""
-    starts = index.starts
     last = n_long - ONE
     for i in range(n_long):
-        prefetch(starts, u64(rows[u64(longs[min(i + EIGHT, last)])]))
-        prefetch(index.text, u64(starts[u64(rows[u64(longs[min(i + FOUR, last)])])]))
+        prefetch(index.starts, u64(rows[u64(longs[min(i + u64(8), last)])]))
+        prefetch(index.text, u64(index.starts[u64(rows[u64(longs[min(i + u64(4), last)])])]))
         k = u64(longs[i])
         row = u64(rows[k])
         if (row & THREE) != THREE and not is_text(index, row, items, k, text):
@@ -151,36 +140,35 @@ def is_text(index: Index, row: int, items: Items, k: int, text: U8s) -> bool:
 
 def find_long(index: Index, items: Items, k: int, text: U8s) -> int:
     """The row of item k, which is longer than a key."""
-    words = index.words
-    s = bucket_of(items.hashes[k], index.size[0]) << S3
+    s = bucket_of(items.hashes[k], index.size[0]) << 3
     while True:
-        same = keys_at(words, s, items.low[k], items.high[k])
+        same = keys_at(index.words, s, items.low[k], items.high[k])
         while same != ZERO:
-            row = (s >> ONE) | ctz(same)
+            row = (s >> 1) | ctz(same)
             if is_text(index, row, items, k, text):
                 return row
             same = same & (same - ONE)
-        if index.places[(s << ONE) + ON] == 0:
-            return (s >> ONE) | THREE
-        s = next_bucket(words, s)
+        if index.places[(s << 1) + ON] == 0:
+            return (s >> 1) | THREE
+        s = next_bucket(index.words, s)
 
 
 @inline
 def keys_at(words: U64s, s: int, low: int, high: int) -> int:
     """Compare a key with the three of the bucket at `s`: a bit for each."""
-    return equal4(words, s, low) & equal4(words, s + THREE, high) & SEVEN
+    return equal4(words, s, low) & equal4(words, s + THREE, high) & u64(7)
 
 
 @inline
 def next_bucket(words: U64s, s: int) -> int:
     """Find the bucket after the one at `s`; the first follows the last."""
-    return s + EIGHT if s + EIGHT < u64(len(words)) else ZERO
+    return s + BUCKET if s + BUCKET < u64(len(words)) else ZERO
 
 
 @inline
 def place_at(places: U32s, row: int) -> int:
     """The place in a row; anything where the table lacks a feature."""
-    return places[(row << TWO) - (row & THREE) * THREE + FIRST]
+    return places[(row << 2) - (row & THREE) * THREE + FIRST]
 
 
 @inline
@@ -193,17 +181,16 @@ def put_places(index: Index, rows: U32s, n_items: int, ids: U32s) -> None:
     """Put the places of all items, MISSING where the table lacks one."""
     for k in range(n_items):
         row = u64(rows[k])
-        ids[k] = place_at(index.places, row) if is_there(row) != ZERO else ID
+        ids[k] = place_at(index.places, row) if is_there(row) != ZERO else M32
 
 
 def put_known(index: Index, rows: U32s, n_items: int, ids: U32s) -> int:
     """Put the places of the items that the table has; return their number."""
-    places = index.places
     n_known = u64(0)
     for k in range(n_items):
         row = u64(rows[k])
         # Every place is written, and the next overwrites one that does not count: a branch would be mispredicted.
-        ids[n_known] = place_at(places, row)
+        ids[n_known] = place_at(index.places, row)
         n_known = n_known + is_there(row)
     return n_known
 
@@ -216,12 +203,11 @@ def put_new(
     The rows of the document stand in a table of its own, which is as large as its items, `most` or fewer, need it: the
     table of a usual document fits the first-level cache.  The first block of items clears it.
     """
-    if u64(len(seen)) == (index.size[0] << TWO) + ONE:
+    if u64(len(seen)) == (index.size[0] << 2) + ONE:
         return put_stamped(index, rows, n_items, ids, seen, is_first)
-    places = index.places
     mask = u64(len(seen)) - ONE
-    while mask >> THREE > most:
-        mask = mask >> ONE
+    while mask >> 3 > most:
+        mask = mask >> 1
     if is_first:
         for i in range(mask + ONE):
             seen[i] = 0
@@ -230,9 +216,9 @@ def put_new(
     for k in range(n_items):
         row = u64(rows[k])
         mine = row + ONE
-        ids[n_new] = place_at(places, row)
+        ids[n_new] = place_at(index.places, row)
         # Mixed: neighbouring rows, of a document with most of all features, would stand in each other's way.
-        i = ((row * K1 & M64) >> S32) & mask
+        i = ((row * K1 & M64) >> 32) & mask
         mark = u64(seen[i])
         while (mark != mine) & (mark != ZERO):
             i = (i + ONE) & mask
@@ -245,7 +231,6 @@ def put_new(
 
 def put_stamped(index: Index, rows: U32s, n_items: int, ids: U32s, seen: U32s, is_first: bool) -> tuple[int, int]:
     """Do the same with a stamp for every row, the last document that had it; the last stamp is the present document."""
-    places = index.places
     last = u64(len(seen)) - ONE
     stamp = u64(seen[last]) + u64(is_first)
     seen[last] = stamp
@@ -253,7 +238,7 @@ def put_stamped(index: Index, rows: U32s, n_items: int, ids: U32s, seen: U32s, i
     n_known = u64(0)
     for k in range(n_items):
         row = u64(rows[k])
-        ids[n_new] = place_at(places, row)
+        ids[n_new] = place_at(index.places, row)
         n_known = n_known + is_there(row)
         n_new = n_new + (u64(seen[row] != stamp) & is_there(row))
         seen[row] = stamp
@@ -266,28 +251,25 @@ def fill_stretch(v: Vocabulary, places: U32s, index: Index, first: int, last: in
 
     The others, whose number is returned, go to `rest`, by slot.
     """
-    words = index.words
-    slots = v.slots
     n = index.size[0]
     shift = v.size[SHIFT]
     narrow = v.size[NARROW]
-    n_slots = u64(len(slots)) >> TWO
+    n_slots = u64(len(v.slots)) >> 2
     lo = bucket_of(u64(first) << shift, n)
     hi = bucket_of(u64(last) << shift, n) if u64(last) < n_slots else n
     for b in range(lo, hi):
-        s = b << S3
-        words[s + THREE] = FREE
-        words[s + FOUR] = FREE
-        words[s + FIVE] = FREE
-        words[s + SEVEN] = ZERO
+        s = b << 3
+        for j in range(u64(KEYS)):
+            index.words[s + THREE + j] = FREE
+        index.words[s + u64(7)] = ZERO
     n_rest = i64(0)
     for at in range(u64(first), u64(last)):
-        later = slots[(min(at + FAR, n_slots - ONE) << TWO) + TWO] & ID
+        later = v.slots[(min(at + FAR, n_slots - ONE) << 2) + TWO] & M32
         prefetch(places, later - ONE if later != ZERO else ZERO)
-        s = at << TWO
-        entry = slots[s + TWO] & ID
+        s = at << 2
+        entry = v.slots[s + TWO] & M32
         if entry != ZERO and places[entry - ONE] != MISSING:
-            b = bucket_of(hash_of(slots[s], slots[s + ONE], narrow), n)
+            b = bucket_of(hash_of(v.slots[s], v.slots[s + ONE], narrow), n)
             # A feature that went round its region may belong before this stretch, or behind it.
             if b < lo or b >= hi or put(v, places, index, s, b, hi) == hi:
                 rest[n_rest] = at
@@ -300,7 +282,7 @@ def fill_rest(v: Vocabulary, places: U32s, index: Index, rest: U32s) -> None:
     """Put the features of some slots into the table, wherever there is room."""
     n = index.size[0]
     for k in range(len(rest)):
-        s = u64(rest[k]) << TWO
+        s = u64(rest[k]) << 2
         b = bucket_of(hash_of(v.slots[s], v.slots[s + ONE], v.size[NARROW]), n)
         if put(v, places, index, s, b, n) == n:
             put(v, places, index, s, ZERO, n)
@@ -309,22 +291,21 @@ def fill_rest(v: Vocabulary, places: U32s, index: Index, rest: U32s) -> None:
 @inline
 def put(v: Vocabulary, places: U32s, index: Index, s: int, b: int, end: int) -> int:
     """Put the feature of slot `s` into the first bucket with room from `b` on; return that bucket, or `end`."""
-    words = index.words
     at = u64(0)
     j = u64(0)
     while b < end:
-        at = b << S3
-        j = ctz((equal4(words, at + THREE, FREE) & SEVEN) | EIGHT)
+        at = b << 3
+        j = ctz((equal4(index.words, at + THREE, FREE) & u64(7)) | u64(8))
         if j != THREE:
             break
-        index.places[(at << ONE) + ON] = 1
+        index.places[(at << 1) + ON] = 1
         b = b + ONE
     if b < end:
-        f = (v.slots[s + TWO] & ID) - ONE
+        f = (v.slots[s + TWO] & M32) - ONE
         high = v.slots[s + ONE]
-        words[at + j] = v.slots[s]
-        words[at + THREE + j] = high
-        index.places[(at << ONE) + FIRST + j] = places[f]
+        index.words[at + j] = v.slots[s]
+        index.words[at + THREE + j] = high
+        index.places[(at << 1) + FIRST + j] = places[f]
         if is_long(high):
-            index.starts[(b << TWO) | j] = v.starts[f]
+            index.starts[(b << 2) | j] = v.starts[f]
     return b

@@ -13,25 +13,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from bunrui.kernel import normal
-from bunrui.kernel.unicode import (
-    EMOJI,
-    HANGUL,
-    KANA_HAN,
-    KEYCAP,
-    MARK,
-    MODIFIER,
-    PUNCT,
-    REGIONAL,
-    SPACE,
-    UNSPACED,
-    VS16,
-    WORD,
-    ZWJ,
-    Bools,
-    char_class,
-    word,
-)
+from bunrui.kernel import normal, unicode
+from bunrui.kernel.unicode import EMOJI, KANA_HAN, KEYCAP, MARK, PUNCT, REGIONAL, SPACE, UNSPACED, VS16, WORD, ZWJ
 
 Feature = tuple[str, int, int]
 
@@ -70,9 +53,9 @@ class Orders(NamedTuple):
 
 
 @cache
-def word_characters(signs: bool) -> Bools:
+def word_characters(signs: bool) -> unicode.Bools:
     r"""Mark the code points that are part of a word: `\w`, and with `signs` the placeholders of rewritten text."""
-    table = word().copy()
+    table = unicode.word().copy()
     table[0xE000:0xE008] = signs
     return table
 
@@ -128,7 +111,7 @@ def _ngrams(units: Sequence[Unit], joint: str, starts: Sequence[int], ends: Sequ
 
 def _segments(folded: str, orders: Orders) -> Iterator[tuple[int, int, int]]:
     """(kind, start, end): a word, a mark, an emoticon, an emoji, or a run of a script without spaces."""
-    table = char_class()
+    table = unicode.char_class()
     kinds = [int(table[ord(c)]) for c in folded]
     n = len(folded)
     i = 0
@@ -160,7 +143,7 @@ def _segments(folded: str, orders: Orders) -> Iterator[tuple[int, int, int]]:
             while j < n:
                 if kinds[j] == ZWJ and kinds[j + 1 : j + 2] == [EMOJI]:
                     j += 2
-                elif kinds[j] in (MODIFIER, VS16):
+                elif kinds[j] in (unicode.MODIFIER, VS16):
                     j += 1
                 else:
                     break
@@ -177,7 +160,7 @@ def _digits_end(folded: str, i: int) -> int:
 def _script(folded: str, kinds: Sequence[int], i: int) -> int | None:
     """The script of the run that begins at `i`, perhaps with digits."""
     j = _digits_end(folded, i)
-    return kinds[j] if j < len(folded) and kinds[j] in (KANA_HAN, HANGUL, UNSPACED) else None
+    return kinds[j] if j < len(folded) and KANA_HAN <= kinds[j] <= UNSPACED else None
 
 
 def _digits_join(folded: str, kinds: Sequence[int], i: int) -> bool:
@@ -211,7 +194,7 @@ def _emoticon(folded: str, kinds: Sequence[int], i: int) -> int:
 def _characters(folded: str, start: int, end: int, order: tuple[int, int]) -> Iterator[Unit]:
     """The characters of a run with a space at either edge, white space collapsed."""
     shortest, longest = order
-    table = char_class()
+    table = unicode.char_class()
     position = 1
     yield Unit(" ", start, start, max(shortest, 2), 1)
     in_space = False

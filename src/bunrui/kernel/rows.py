@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from bunrui.kernel.analyze import Walk, columns_of, keys_of, units_of
 from bunrui.kernel.ngrams import Items
-from bunrui.kernel.primitives import ONE, U64, i64, prefetch, u64
+from bunrui.kernel.primitives import ONE, U64, ZERO, i64, prefetch, u64
 from bunrui.kernel.signature import F64s, I32s, I64s, Read, U8s, U32s, kernel, record
-from bunrui.kernel.vocabulary import FEATURES, MISSING, NARROW, Vocabulary, block_items, has_room, probe
+from bunrui.kernel.vocabulary import FEATURES, MISSING, Vocabulary, block_items, has_room, probe
 
 AHEAD = U64(8)
 
@@ -96,9 +96,6 @@ def drop_short(orders: U8s, n_units: int, shortest: int) -> None:
 
 def fill(ids: U32s, n_items: int, counts: I64s, first: int, rows: Rows, begin: int, at: int) -> int:
     """Add items to the row that begins at `begin` and ends at `at`; return its new end."""
-    indices = rows.indices
-    values = rows.values
-    places = rows.places
     x = i64(1)
     for k in range(n_items):
         f = i64(ids[k])
@@ -107,14 +104,14 @@ def fill(ids: U32s, n_items: int, counts: I64s, first: int, rows: Rows, begin: i
         if f == MISSING:
             continue
         # A place inside the current row means "seen in this document": no marks to clear between documents.
-        place = i64(places[f]) - 1
+        place = i64(rows.places[f]) - 1
         if place >= begin:
-            values[place] += x
+            rows.values[place] += x
         else:
-            indices[at] = f
-            values[at] = x
+            rows.indices[at] = f
+            rows.values[at] = x
             at += 1
-            places[f] = at
+            rows.places[f] = at
     return at
 
 
@@ -127,7 +124,7 @@ def find_features(v: Vocabulary, ov: Vocabulary, grows: int, items: Items, ids: 
     n_features = i64(ov.size[FEATURES])
     first = i64(0)
     while first < n_features:
-        n = block_items(ov, first, n_features, items, v.size[NARROW])
+        n = block_items(v, ov, first, n_features, items, ZERO)
         probe(v, items, u64(n), ov.text, grows)
         for k in range(n):
             ids[first + k] = items.ids[k]
@@ -159,34 +156,27 @@ def sort_rows(rows: Csr, columns: I32s, ends: I64s, cells: Csr, out: Csr) -> Non
     Two counting sorts, by column and then by row, leave every row in order.  `count_columns` has set `ends`; `cells` is
     room for as many rows and values; out.starts[0] is 0.
     """
-    indices = rows.indices
-    values = rows.values
-    cell_rows = cells.indices
-    cell_values = cells.values
-    out_starts = out.starts
-    out_indices = out.indices
-    out_values = out.values
     filled = i64(0)
     for row in range(len(rows.starts) - 1):
         # Where the row begins: its cells move it to where the row ends.
-        out_starts[row + 1] = filled
+        out.starts[row + 1] = filled
         for k in range(i64(rows.starts[row]), i64(rows.starts[row + 1])):
-            c = i64(columns[indices[k]])
+            c = i64(columns[rows.indices[k]])
             if c >= 0:
                 p = i64(ends[c])
-                cell_rows[p] = row
-                cell_values[p] = values[k]
+                cells.indices[p] = row
+                cells.values[p] = rows.values[k]
                 ends[c] = p + 1
                 filled += 1
     p = i64(0)
     for c in range(len(ends)):
         end = i64(ends[c])
         while p < end:
-            row = i64(cell_rows[p])
-            at = i64(out_starts[row + 1])
-            out_indices[at] = c
-            out_values[at] = cell_values[p]
-            out_starts[row + 1] = at + 1
+            row = i64(cells.indices[p])
+            at = i64(out.starts[row + 1])
+            out.indices[at] = c
+            out.values[at] = cells.values[p]
+            out.starts[row + 1] = at + 1
             p += 1
 
 

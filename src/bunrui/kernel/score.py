@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bunrui.kernel.analyze import Scratch, Walk, ids_of, keys_of, units_of
-from bunrui.kernel.ngrams import MAX_ORDER, TWO, Items
+from bunrui.kernel.ngrams import MAX_ORDER, Items
 from bunrui.kernel.postings import Postings
-from bunrui.kernel.primitives import ONE, U64, ZERO, i64, inline, prefetch, u64
+from bunrui.kernel.primitives import ONE, TWO, U64, ZERO, i64, inline, prefetch, u64
 from bunrui.kernel.reading import Index, find_rows, put_known, put_new, put_places
 from bunrui.kernel.signature import F64s, I32s, I64s, U8s, U32s, kernel, record
 from bunrui.kernel.vocabulary import MISSING, Vocabulary
@@ -141,9 +141,8 @@ def known_items(scratch: Scratch, n_items: int, most: int, is_first: bool, model
 def clear(sums: Sums) -> None:
     for c in range(len(sums.weights)):
         sums.weights[c] = 0.0
-    sums.rest[0] = 0.0
-    sums.rest[1] = 0.0
-    sums.rest[2] = 0.0
+    for j in range(3):
+        sums.rest[j] = 0.0
 
 
 @inline
@@ -162,11 +161,10 @@ def add_known(ids: U32s, n_known: int, table: Table, sums: Sums) -> None:
 @inline
 def add_shared(ids: U32s, n_ids: int, table: Table, sums: Sums) -> None:
     """Add the weights that features have in every class alike."""
-    all_shared = table.shared
-    if len(all_shared) > 0:
+    if len(table.shared) > 0:
         shared = sums.rest[0]
         for k in range(n_ids):
-            shared += all_shared[u64(ids[k])]
+            shared += table.shared[u64(ids[k])]
         sums.rest[0] = shared
 
 
@@ -176,23 +174,21 @@ def keep_known(items: Items, n_items: int, table: Table, linear: Linear, sums: S
     The length of the document, and the number of words that were never learned, go to `sums.rest`.
     """
     ids = items.ids
-    lengths = table.lengths
-    seen = sums.seen
     presence = linear.reading[PRESENCE] != 0
-    n_features = u64(len(lengths))
+    n_features = u64(len(table.lengths))
     n_known = u64(0)
     n_unknown = u64(0)
     for k in range(n_items):
         later = u64(ids[min(k + FAR, n_items - ONE)])
-        prefetch(lengths, later if later < n_features else ZERO)
+        prefetch(table.lengths, later if later < n_features else ZERO)
         f = u64(ids[k])
-        if f >= n_features or lengths[f] == 0:
+        if f >= n_features or table.lengths[f] == 0:
             n_unknown = n_unknown + ONE
             continue
         ids[n_known] = f
         if presence:
-            n_known = n_known + u64(seen[f] == 0)
-            seen[f] = 1
+            n_known = n_known + u64(sums.seen[f] == 0)
+            sums.seen[f] = 1
         else:
             n_known = n_known + ONE
     # Whole numbers below 2 ** 53: their sum has no order.
@@ -207,36 +203,33 @@ def add_columns(ids: U32s, n_ids: int, table: Table, sums: Sums) -> None:
 
     Through memory each sum would wait for the last store: 360 against 461 MB/s for predicting IMDB on one core.
     """
-    weights = table.weights
-    shared = table.shared
-    into = sums.weights
-    n_classes = u64(len(into))
+    n_classes = u64(len(sums.weights))
     c = u64(0)
-    if len(shared) > 0:
+    if len(table.shared) > 0:
         d = u64(1) if n_classes > ONE else u64(0)
         s = sums.rest[0]
-        a = into[0]
-        b = into[d]
+        a = sums.weights[0]
+        b = sums.weights[d]
         for k in range(n_ids):
             f = u64(ids[k])
-            s += shared[f]
-            a += weights[f * n_classes]
-            b += weights[f * n_classes + d]
+            s += table.shared[f]
+            a += table.weights[f * n_classes]
+            b += table.weights[f * n_classes + d]
         sums.rest[0] = s
-        into[0] = a
-        into[d] = b
+        sums.weights[0] = a
+        sums.weights[d] = b
         c = u64(2)
     while c < n_classes:
         # The last of an odd number of classes goes alone.
         d = c + ONE if c + ONE < n_classes else c
-        a = into[c]
-        b = into[d]
+        a = sums.weights[c]
+        b = sums.weights[d]
         for k in range(n_ids):
             row = u64(ids[k]) * n_classes
-            a += weights[row + c]
-            b += weights[row + d]
-        into[c] = a
-        into[d] = b
+            a += table.weights[row + c]
+            b += table.weights[row + d]
+        sums.weights[c] = a
+        sums.weights[d] = b
         c = c + TWO
 
 
@@ -252,12 +245,10 @@ def add_rows(ids: U32s, n_ids: int, weights: F64s, into: F64s) -> None:
 
 def add_lists(ids: U32s, n_ids: int, table: Table, into: F64s) -> None:
     """Add lists, some of them whole rows."""
-    starts = table.starts
-    weights = table.weights
     for k in range(n_ids):
         # Lists lie anywhere: ask for the start of a later one, and for the weights of one before it.
-        prefetch(starts, u64(ids[min(k + FAR, n_ids - ONE)]))
-        prefetch(weights, u64(starts[u64(ids[min(k + NEAR, n_ids - ONE)])]))
+        prefetch(table.starts, u64(ids[min(k + FAR, n_ids - ONE)]))
+        prefetch(table.weights, u64(table.starts[u64(ids[min(k + NEAR, n_ids - ONE)])]))
         add_row(table, u64(ids[k]), 1.0, into)
 
 
@@ -375,40 +366,24 @@ def score_items(walk: Walk, d: int, n_items: int, table: Table, linear: Linear, 
 
 
 @kernel
-def lay_out(features: U32s, gathered: Table, n_classes: int, table: Table, at: int) -> int:
-    """Put the lists of `gathered` (by place in `features`) under the ids of their features, from cell `at` on.
+def lay_out(first: int, gathered: Table, n_classes: int, table: Table) -> None:
+    """Put the lists of `gathered` into `table`, for the features from `first` on.
 
-    A list with more than an eighth of the classes is filled up with zeros: adding a row runs at the speed of memory,
-    adding cells one by one does not.  Returns the cell to go on with.  If `table.weights` is empty, nothing is written,
-    and only the lengths of `gathered` are read.
+    The table has their starts and lengths, and zeros for weights.  A list that is shorter than there are classes, but
+    has room for all of them, goes to the places of its classes.
     """
-    at = i64(at)
-    square = len(table.starts) == 0
-    measure = len(table.weights) == 0
-    for k in range(len(features)):
-        f = i64(features[k])
-        n = i64(gathered.lengths[k])
-        full = square or n * 8 > n_classes
-        if square:
-            at = f * n_classes
-        if not measure:
-            a = i64(gathered.starts[k])
-            if not square:
-                table.starts[f] = at
-            table.lengths[f] = n_classes if full else n
-            if len(gathered.shared) > 0:
-                table.shared[f] = gathered.shared[k]
-            if full:
-                for c in range(n_classes):
-                    table.weights[at + c] = 0.0
-            for j in range(n):
-                c = i64(gathered.classes[a + j])
-                place = at + (c if full else j)
-                table.weights[place] = gathered.weights[a + j]
-                if not full:
-                    table.classes[place] = c
-        at += n_classes if full else n
-    return at
+    for k in range(len(gathered.lengths)):
+        f = first + k
+        a = i64(gathered.starts[k])
+        at = i64(table.starts[f]) if len(table.starts) > 0 else f * n_classes
+        is_whole = i64(table.lengths[f]) == n_classes
+        if len(gathered.shared) > 0:
+            table.shared[f] = gathered.shared[k]
+        for j in range(i64(gathered.lengths[k])):
+            c = i64(gathered.classes[a + j])
+            table.weights[at + (c if is_whole else j)] = gathered.weights[a + j]
+            if not is_whole:
+                table.classes[at + j] = c
 
 
 # Long lists: a weight is a function of the feature and its count
@@ -428,7 +403,6 @@ def count_pairs(
     """
     totals = p.doc_total if by_docs != 0 else p.term_total
     cells = p.docs if by_docs != 0 else p.terms
-    classes = p.classes
     n_others = 0
     for k in range(len(features)):
         f = i64(features[k])
@@ -440,7 +414,7 @@ def count_pairs(
         n_features[total] += 1
         a = i64(p.starts[f])
         for j in range(a, a + i64(p.lengths[f])):
-            n_cells[(i64(classes[j]) * most + total) * most + i64(cells[j])] += 1
+            n_cells[(i64(p.classes[j]) * most + total) * most + i64(cells[j])] += 1
     return n_others
 
 
@@ -487,8 +461,6 @@ def add_counts(lists: LongLists, table: Table, place: int, x: float, into: F64s)
     p = lists.p
     f = u64(lists.features[place])
     cells = p.docs if lists.by_docs != 0 else p.terms
-    classes = p.classes
-    weights = table.weights
     at = u64(table.starts[place])
     most = u64(table.lengths[place])
     start = u64(p.starts[f])
@@ -496,5 +468,5 @@ def add_counts(lists: LongLists, table: Table, place: int, x: float, into: F64s)
         n = u64(cells[a]) - ONE
         if n >= most:
             return False
-        into[u64(classes[a])] += x * weights[at + n]
+        into[u64(p.classes[a])] += x * table.weights[at + n]
     return True

@@ -23,22 +23,6 @@ from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, ge
 
 import numpy as np
 
-__all__ = [
-    "F64s",
-    "I32s",
-    "I64s",
-    "Read",
-    "Signature",
-    "U8s",
-    "U32s",
-    "U64s",
-    "Unsigned",
-    "kernel",
-    "packer",
-    "record",
-    "signature_of",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 

@@ -14,20 +14,7 @@ from typing import NamedTuple
 from bunrui.kernel import unicode
 from bunrui.kernel.fold import put
 from bunrui.kernel.ngrams import Items, Units, put_items
-from bunrui.kernel.primitives import (
-    M64,
-    ONE,
-    U64,
-    ZERO,
-    copy16,
-    ctz,
-    fold_ascii64,
-    i64,
-    inline,
-    printable64,
-    u64,
-    wide64,
-)
+from bunrui.kernel.primitives import M64, ONE, ZERO, copy16, ctz, fold_ascii64, i64, inline, printable64, u64, wide64
 from bunrui.kernel.signature import I32s, I64s, U8s, U32s, record
 from bunrui.kernel.vocabulary import MISSING, NARROW, Vocabulary, probe
 
@@ -45,8 +32,6 @@ ZWJ = unicode.ZWJ
 VS16 = unicode.VS16
 KEYCAP = unicode.KEYCAP
 
-S63 = U64(63)
-S64 = U64(64)
 LONGEST_EMOTICON = 16
 
 # Places in `Characters.orders`
@@ -82,38 +67,36 @@ def scan(codes: Sequence[int], n: int, scanner: Scanner) -> int:
     `units.text` holds 5 * n + 64 bytes, `units.orders` 3 * n + 8 units.
     """
     units = scanner.units
-    text = units.text
-    classes = scanner.chars.classes
-    text[0] = 32
+    units.text[0] = 32
     o = i64(1)
     u = i64(0)
     chain = i64(0)
     i = i64(0)
     while i < n:
-        kind = i64(classes[codes[i]])
+        kind = i64(scanner.chars.classes[codes[i]])
         if kind == SPACE or kind == ZWJ or kind == VS16 or kind == KEYCAP:
             i += 1
             continue
         if is_digit(codes[i]):
             j = digits_end(codes, n, i)
-            if j < n and KANA_HAN <= classes[codes[j]] <= UNSPACED:
-                kind = i64(classes[codes[j]])
+            if j < n and KANA_HAN <= scanner.chars.classes[codes[j]] <= UNSPACED:
+                kind = i64(scanner.chars.classes[codes[j]])
         if KANA_HAN <= kind <= UNSPACED:
             i, o, u = scan_unspaced(codes, n, i, kind, scanner.chars, units, o, u)
             chain = 0
             continue
         start = o
         if kind == WORD or kind == MARK:
-            i, o = scan_word(codes, n, i, classes, text, o)
+            i, o = scan_word(codes, n, i, scanner.chars.classes, units.text, o)
             if o == start:  # the digit of a keycap, which is an emoji
-                i, o = scan_keycap(codes, i, classes, text, o)
+                i, o = scan_keycap(codes, i, scanner.chars.classes, units.text, o)
         elif kind == PUNCT:
-            if not is_keycap(codes, n, i, classes):
+            if not is_keycap(codes, n, i, scanner.chars.classes):
                 o, u, chain, i = scan_mark(codes, n, i, scanner, o, u, chain)
                 continue
-            i, o = scan_keycap(codes, i, classes, text, o)
+            i, o = scan_keycap(codes, i, scanner.chars.classes, units.text, o)
         else:
-            i, o = scan_emoji(codes, n, i, classes, text, o)
+            i, o = scan_emoji(codes, n, i, scanner.chars.classes, units.text, o)
         o, u, chain = put_unit(scanner, start, o, u, chain)
     return u
 
@@ -127,7 +110,7 @@ def is_ascii(data: U8s, lo: int, hi: int) -> bool:
         if wide64(data, i) != ZERO:
             return False
         i += 64
-    return i == hi or (wide64(data, i) << (S64 - u64(hi - i))) & M64 == ZERO
+    return i == hi or (wide64(data, i) << (u64(64 - (hi - i)))) & M64 == ZERO
 
 
 def scan_ascii(data: U8s, lo: int, hi: int, scanner: Scanner) -> int:
@@ -136,11 +119,10 @@ def scan_ascii(data: U8s, lo: int, hi: int, scanner: Scanner) -> int:
     It reads 64 bytes at a time: one mask has the letters and digits, another the marks, and a word lies between two
     edges of the first.  `scan` goes from character to character.
     """
-    text = scanner.units.text
     n = hi - lo
     # The text in lower case lies behind all that can be written: four bytes for each of it.
     low = 4 * n + 192
-    text[0] = 32
+    scanner.units.text[0] = 32
     o = i64(1)
     u = i64(0)
     chain = i64(0)
@@ -149,14 +131,14 @@ def scan_ascii(data: U8s, lo: int, hi: int, scanner: Scanner) -> int:
     carry = u64(0)
     i = i64(0)
     while i <= n:
-        words = fold_ascii64(data, lo + i, text, low + i)
+        words = fold_ascii64(data, lo + i, scanner.units.text, low + i)
         marks = printable64(data, lo + i) & ~words
         if n - i < 64:
             inside = (ONE << u64(n - i)) - ONE
             words = words & inside
             marks = marks & inside
-        edges = words ^ (((words << ONE) & M64) | carry)
-        carry = words >> S63
+        edges = words ^ (((words << 1) & M64) | carry)
+        carry = words >> 63
         found = edges | marks
         while found != ZERO:
             bit = found & (~found + ONE) & M64
@@ -167,12 +149,12 @@ def scan_ascii(data: U8s, lo: int, hi: int, scanner: Scanner) -> int:
                     start = at
                     continue
                 if start >= behind:
-                    o, u, chain = put_unit(scanner, o, put_word(text, start, at, o), u, chain)
+                    o, u, chain = put_unit(scanner, o, put_word(scanner.units.text, start, at, o), u, chain)
             if marks & bit != ZERO and at >= behind:
                 # An emoticon may go on in the next block, which is not folded yet.
                 if i + 64 < n and at + LONGEST_EMOTICON >= low + i + 64:
-                    fold_ascii64(data, lo + i + 64, text, low + i + 64)
-                o, u, chain, behind = scan_mark(text, low + n, at, scanner, o, u, chain)
+                    fold_ascii64(data, lo + i + 64, scanner.units.text, low + i + 64)
+                o, u, chain, behind = scan_mark(scanner.units.text, low + n, at, scanner, o, u, chain)
         i += 64
     return u
 
@@ -335,7 +317,6 @@ def scan_unspaced(
     Digits belong to the run (10점, 2011年) unless a word goes on after them (3D).  With `ACROSS` the run goes on over
     punctuation and (single) spaces.
     """
-    classes = chars.classes
     shortest = i64(chars.orders[FIRST_SCRIPT + 2 * (script - KANA_HAN)])
     longest = i64(chars.orders[FIRST_SCRIPT + 2 * (script - KANA_HAN) + 1])
     across = chars.orders[ACROSS] != 0
@@ -346,7 +327,7 @@ def scan_unspaced(
     in_space = False
     digits = i64(0)
     while i < n:
-        kind = i64(classes[codes[i]])
+        kind = i64(chars.classes[codes[i]])
         while kind == script:
             start = o
             o = put(units.text, o, i64(codes[u64(i)]))
@@ -358,12 +339,12 @@ def scan_unspaced(
             if i == n:
                 kind = SPACE
             elif not is_common(i64(codes[u64(i)]), script):
-                kind = i64(classes[codes[u64(i)]])
+                kind = i64(chars.classes[codes[u64(i)]])
         if i == n:
             break
         if i >= digits and is_digit(codes[i]):
             digits = digits_end(codes, n, i)
-            after = i64(classes[codes[digits]]) if digits < n else SPACE
+            after = i64(chars.classes[codes[digits]]) if digits < n else SPACE
             if after == WORD or after == MARK or after == VS16 or after == KEYCAP:
                 break
         start = o
@@ -403,6 +384,6 @@ def is_common(c: int, script: int) -> bool:
 @inline
 def put_orders(units: Units, u: int, start: int, end: int, shortest: int, longest: int) -> None:
     at = u64(u)
-    units.borders[at << ONE] = start
-    units.borders[(at << ONE) + ONE] = end
+    units.borders[at << 1] = start
+    units.borders[(at << 1) + ONE] = end
     units.orders[at] = (shortest << 4) | longest

@@ -12,18 +12,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bunrui.kernel.ngrams import BYTE, S16, TWO, Items, equal_bytes, hash_key, put_items
-from bunrui.kernel.primitives import M64, ONE, U64, ZERO, copy16, ctz, i64, inline, prefetch, u64
+from bunrui.kernel.ngrams import AHEAD, Items, copy_text, equal_bytes, hash_of, is_long, put_items
+from bunrui.kernel.primitives import FOUR, M32, M64, ONE, THREE, TWO, ZERO, ctz, i64, inline, prefetch, u64
 from bunrui.kernel.signature import I64s, U8s, U32s, U64s, Unsigned, kernel, record
 
-AHEAD = U64(32)
-THREE = U64(3)
-FOUR = U64(4)
-ID = U64(0xFFFF_FFFF)
 MISSING = 0xFFFF_FFFF
 SLOT = 4
-S63 = U64(63)
-S64 = U64(64)
 BLOCK = 512  # features that are looked up at a time
 
 # Places in `Vocabulary.size`
@@ -49,35 +43,25 @@ class Vocabulary(NamedTuple):
 
 
 @inline
-def hash_of(low: int, high: int, narrow: int) -> int:
-    """The hash of the feature with a key."""
-    return low if is_long(high) else hash_key(low, high) & narrow
-
-
-@inline
-def is_long(high: int) -> bool:
-    """Tell whether a key stands for a text that does not fit into it: its second word begins with 0xFF, but goes on."""
-    return ((high & BYTE) == BYTE) & (high != M64)
-
-
-@inline
 def region_of(h: int, n_regions: int) -> int:
     """The region of a hash; there is a power of two of them."""
-    return (h >> ONE) >> (S63 - ctz(n_regions))
+    return (h >> 1) >> (u64(63) - ctz(n_regions))
 
 
 @inline
-def find(v: Vocabulary, items: Items, k: int, text: U8s, slots: U64s, low: int, high: int, s: int) -> int:
+def find(v: Vocabulary, items: Items, k: int, text: U8s, s: int) -> int:
     """Find the slot of item `k`, or the free one where it belongs, from slot `s` on."""
+    low = items.low[k]
+    high = items.high[k]
     mask = v.size[REGION]
-    entry = slots[s + TWO]
+    entry = v.slots[s + TWO]
     while entry != ZERO:
         # Bits, not branches: whether a word has more than eight letters cannot be predicted.
-        is_same = ((slots[s] ^ low) | (slots[s + ONE] ^ high)) == ZERO
-        if is_same and (not is_long(high) or same_text(v, (entry & ID) - ONE, items, k, text)):
+        is_same = ((v.slots[s] ^ low) | (v.slots[s + ONE] ^ high)) == ZERO
+        if is_same and (not is_long(high) or same_text(v, (entry & M32) - ONE, items, k, text)):
             break
         s = next_slot(s, mask)
-        entry = slots[s + TWO]
+        entry = v.slots[s + TWO]
     return s
 
 
@@ -93,20 +77,14 @@ def probe(v: Vocabulary, items: Items, n_items: Unsigned, text: U8s, grows: int)
 
     Where `grows` is not 0, features that are new are added; the caller has made room.
     """
-    # Arrays are taken out of their tuples before the loop: inside, that would cost for each item.
-    slots = v.slots
-    hashes = items.hashes
-    lows = items.low
-    highs = items.high
-    ids = items.ids
     shift = v.size[SHIFT]
     for k in range(n_items):
-        prefetch(slots, (hashes[k + AHEAD] >> shift) << TWO)
-        s = find(v, items, k, text, slots, lows[k], highs[k], (hashes[k] >> shift) << TWO)
-        entry = slots[s + TWO]
+        prefetch(v.slots, (items.hashes[k + AHEAD] >> shift) << 2)
+        s = find(v, items, k, text, (items.hashes[k] >> shift) << 2)
+        entry = v.slots[s + TWO]
         if entry == ZERO and grows != 0:
             entry = add(v, s, items, k, text)
-        ids[k] = (entry - ONE) & ID
+        items.ids[k] = (entry - ONE) & M32
 
 
 def same_text(v: Vocabulary, f: int, items: Items, k: int, text: U8s) -> bool:
@@ -132,23 +110,13 @@ def add(v: Vocabulary, s: int, items: Items, k: int, text: U8s) -> int:
     return f + ONE
 
 
-@inline
-def copy_text(text: U8s, start: int, n: int, out: U8s, at: int) -> None:
-    """Copy `text[start : start + n]`, and up to 16 bytes that follow it, to `out[at:]`."""
-    copy16(text, start, out, at)
-    j = u64(16)
-    while j < n:
-        copy16(text, start + j, out, at + j)
-        j = j + S16
-
-
 def has_room(v: Vocabulary, n_items: int, n_bytes: int) -> bool:
     """Tell whether `n_items` new features with `n_bytes` of text fit without growing."""
     return (
         v.size[FEATURES] + n_items <= u64(len(v.hashes))
-        and v.size[BYTES] + n_bytes + S16 <= u64(len(v.text))
+        and v.size[BYTES] + n_bytes + u64(16) <= u64(len(v.text))
         # One slot of a region stays free: the search for a feature that is not there ends at it.
-        and v.size[FULLEST] + n_items <= v.size[REGION] >> TWO
+        and v.size[FULLEST] + n_items <= v.size[REGION] >> 2
     )
 
 
@@ -163,7 +131,7 @@ def move_slots(old: U64s, v: Vocabulary) -> None:
     while o < n:
         entry = old[o + TWO]
         if entry != ZERO:
-            s = (hash_of(old[o], old[o + ONE], narrow) >> shift) << TWO
+            s = (hash_of(old[o], old[o + ONE], narrow) >> shift) << 2
             while v.slots[s + TWO] != ZERO:
                 s = next_slot(s, mask)
             v.slots[s] = old[o]
@@ -176,12 +144,17 @@ def move_slots(old: U64s, v: Vocabulary) -> None:
 # Features that have ids and texts already → the slots in which they are found
 
 
-def block_items(ov: Vocabulary, first: int, last: int, items: Items, narrow: int) -> int:
-    """Make items of the features of a vocabulary from `first` on, up to `last` or a block; return their number."""
+def block_items(v: Vocabulary, ov: Vocabulary, first: int, last: int, items: Items, skip: int) -> int:
+    """Make items of the features of `ov` from `first` on, up to `last` or a block, with their hashes in `v`.
+
+    Hashes are turned to the left by `skip` bits: the features of a few partitions have the same high bits, and differ
+    in the next.  Returns the number of items.
+    """
     n = min(last - first, BLOCK)
     for k in range(n):
         place_item(ov, first + k, items, k)
-    put_items(ov.text, items, u64(n), narrow)
+    put_items(ov.text, items, u64(n), v.size[NARROW])
+    rotate(items, n, skip)
     return n
 
 
@@ -194,51 +167,57 @@ def place_item(ov: Vocabulary, f: int, items: Items, k: int) -> None:
 
 
 def rotate(items: Items, n: int, skip: int) -> None:
-    """Turn hashes to the left: the features of a few partitions have the same high bits, and differ in the next."""
     if skip != ZERO:
-        back = S64 - skip
         for k in range(n):
             h = items.hashes[k]
-            items.hashes[k] = ((h << skip) & M64) | (h >> back)
+            items.hashes[k] = ((h << skip) & M64) | (h >> (u64(64) - skip))
 
 
 @kernel
 def put_hashes(v: Vocabulary, first: int, last: int, items: Items) -> None:
     """Set the hashes of the features first … last - 1."""
     while first < last:
-        n = block_items(v, first, last, items, v.size[NARROW])
+        n = block_items(v, v, first, last, items, ZERO)
         for k in range(n):
             v.hashes[first + k] = items.hashes[k]
         first += n
 
 
 @kernel
-def put_slots(v: Vocabulary, order: U32s, is_ordered: int, first: int, last: int, skip: Unsigned, items: Items) -> bool:
+def put_slots(v: Vocabulary, order: U32s, first: int, last: int, skip: Unsigned, items: Items) -> bool:
     """Put the features order[first] … order[last - 1] into the slots; return False if one is there already.
 
-    If not `is_ordered`, put the features first … last - 1 there.
+    If there is no order, put the features first … last - 1 there.
     """
-    slots = v.slots
-    lows = items.low
-    highs = items.high
-    hashes = items.hashes
     shift = v.size[SHIFT]
     region = v.size[REGION] + ONE
+    is_ordered = len(order) > 0
     while first < last:
         n = min(last - first, BLOCK)
         for k in range(n):
-            place_item(v, i64(order[first + k]) if is_ordered != 0 else first + k, items, k)
+            place_item(v, i64(order[first + k]) if is_ordered else first + k, items, k)
         put_items(v.text, items, u64(n), v.size[NARROW])
         rotate(items, n, skip)
         for j in range(u64(n)):
-            prefetch(slots, (hashes[min(j + AHEAD, u64(n) - ONE)] >> shift) << TWO)
-            s = find(v, items, j, v.text, slots, lows[j], highs[j], (hashes[j] >> shift) << TWO)
-            if slots[s + TWO] != ZERO:
+            prefetch(v.slots, (items.hashes[min(j + AHEAD, u64(n) - ONE)] >> shift) << 2)
+            s = find(v, items, j, v.text, (items.hashes[j] >> shift) << 2)
+            if v.slots[s + TWO] != ZERO:
                 return False
-            slots[s] = lows[j]
-            slots[s + ONE] = highs[j]
-            f = i64(order[first + i64(j)]) if is_ordered != 0 else first + i64(j)
-            slots[s + TWO] = u64(f) + ONE
+            v.slots[s] = items.low[j]
+            v.slots[s + ONE] = items.high[j]
+            f = i64(order[first + i64(j)]) if is_ordered else first + i64(j)
+            v.slots[s + TWO] = u64(f) + ONE
             v.loads[s // region] += 1
         first += n
     return True
+
+
+def add_slots(v: Vocabulary, order: U32s, n: int, n_bytes: int, items: Items) -> None:
+    """Let `n` more features, which have texts and hashes, be found; their texts end at `n_bytes`."""
+    first = i64(v.size[FEATURES])
+    v.size[FEATURES] = u64(first + n)
+    v.size[BYTES] = u64(n_bytes)
+    if n > 0:
+        put_slots(v, order, first, first + n, ZERO, items)
+        for r in range(len(v.loads)):
+            v.size[FULLEST] = max(v.size[FULLEST], u64(v.loads[r]))

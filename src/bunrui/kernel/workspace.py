@@ -208,7 +208,7 @@ def fill_slots(v: Vocabulary, first: int, skip: int = 0) -> None:
         bounds = np.searchsorted(numbers, np.arange(regions + 1))[cuts].tolist()
 
     def fill_some(lo: int, hi: int) -> bool:
-        return bool(run(vocabulary.put_slots, v, order, 1, lo, hi, skip, scratch_for(0).items))
+        return bool(run(vocabulary.put_slots, v, order, lo, hi, skip, scratch_for(0).items))
 
     try:
         if not all(slices.each_slice(fill_some, bounds)):
@@ -241,7 +241,7 @@ def find_features(v: Vocabulary, texts: Sequence[bytes]) -> list[int]:
 
 
 def new_items(size: int = ITEMS) -> ngrams.Items:
-    padded = size + int(vocabulary.AHEAD)
+    padded = size + int(ngrams.AHEAD)
     return ngrams.Items(
         hashes=np.zeros(padded, np.uint64),
         low=np.empty(padded, np.uint64),
@@ -281,26 +281,22 @@ def _joined(texts: Sequence[bytes]) -> Any:
     return np.frombuffer(b"".join(texts) + bytes(64), np.uint8).copy()
 
 
+_NO_CODES = np.empty(0, np.uint32)
+_NO_TABLE = NfkcTable(_NO_CODES, _NO_CODES, np.empty(0, np.uint64), _NO_CODES)
+_NO_NUMBERS = np.empty(0, np.int32)
+_NO_CHARACTERS = Characters(np.empty(0, np.uint8), _NO_NUMBERS, _NO_NUMBERS, _NO_CODES, np.zeros(9, np.int64))
+
+
 def new_recipe(
     kind: int,
-    *,
     order: int = 1,
-    lower: Any = None,
-    nfkc: NfkcTable | None = None,
-    characters: Characters | None = None,
+    lower: Any = _NO_CODES,
+    nfkc: NfkcTable = _NO_TABLE,
+    characters: Characters = _NO_CHARACTERS,
     stop: Sequence[str] = (),
 ) -> analyze.Recipe:
     """A recipe; tables that its kind does not read are empty."""
-    codes = np.empty(0, np.uint32)
-    numbers = np.empty(0, np.int32)
-    no_characters = Characters(np.empty(0, np.uint8), numbers, numbers, codes, np.zeros(9, np.int64))
-    return analyze.Recipe(
-        params=np.array([kind, order, 0], np.int64),
-        lower=codes if lower is None else lower,
-        nfkc=NfkcTable(codes, codes, np.empty(0, np.uint64), codes) if nfkc is None else nfkc,
-        chars=no_characters if characters is None else characters,
-        stop=vocabulary_of(stop),
-    )
+    return analyze.Recipe(np.array([kind, order, 0], np.int64), lower, nfkc, characters, vocabulary_of(stop))
 
 
 _threads = threading.local()

@@ -50,6 +50,7 @@ _FEW_BYTES = 1 << 16
 # With so few classes all lists are filled up: whether a list is long or short cannot be predicted, and costs more than
 # adding zeros.
 FEW_CLASSES = 16
+_FILL = 8  # with more classes, lists with more than one of 8 classes
 
 # With fewer classes than this, scoring all of them costs less than finding out which are worth it.
 _MANY_CLASSES = 1024
@@ -137,26 +138,24 @@ class Reader:
 
     def _make_table(self, ids: npt.NDArray[np.uint32]) -> scoring.Table:
         """The weights of some features, by place."""
-        n = len(ids)
         n_classes = len(self.view.counts.labels)
-        square = n_classes < FEW_CLASSES
-        empty = scoring.Table(
-            np.empty(0 if square else n, np.int64),
-            np.zeros(n, np.int32),
-            np.empty(0, np.int32),
-            np.empty(0),
-            np.zeros(n if self.scorer.share else 0),
+        is_square = n_classes < FEW_CLASSES
+        sizes = self.view.sizes(ids)
+        # Long lists are filled up with zeros: adding a row runs at the speed of memory, adding cells one by one does not.
+        lengths = np.where(is_square | (sizes * _FILL > n_classes), n_classes, sizes)
+        n_cells = int(lengths.sum())
+        table = scoring.Table(
+            np.empty(0, np.int64) if is_square else np.cumsum(lengths) - lengths,
+            lengths.astype(np.int32),
+            np.empty(0 if is_square else n_cells, np.int32),
+            np.zeros(max(1, n_cells)),
+            np.zeros(len(ids) if self.scorer.share else 0),
         )
-        places = np.arange(n, dtype=np.uint32)
-        lengths = empty._replace(lengths=self.view.sizes(ids).astype(np.int32))
-        size = max(1, run(scoring.lay_out, places, lengths, n_classes, empty, 0))
-        full = empty._replace(classes=np.empty(0 if square else size, np.int32), weights=np.empty(size))
-        at = done = 0
+        done = 0
         for cells in in_blocks(self.view, ids, self.scorer.by_docs):
-            some = places[done : done + len(cells.ids)]
-            at = run(scoring.lay_out, some, self._weighed(cells), n_classes, full, at)
-            done += len(some)
-        return full
+            run(scoring.lay_out, done, self._weighed(cells), n_classes, table)
+            done += len(cells.ids)
+        return table
 
     def _weighed(self, cells: FeatureCounts) -> scoring.Table:
         scorer = self.scorer
