@@ -25,6 +25,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property
+from itertools import pairwise
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -40,7 +41,6 @@ from bunrui.kernel.slices import in_turn
 from bunrui.kernel.workspace import MAX_TEXT
 
 _HEAD = struct.Struct("<BIQ")
-HEAD_SIZE = _HEAD.size
 _PLAIN, _ZSTD = 0, 1
 _WORTH_PACKING = 64
 _LEVEL = 1  # IMDB: .42 of the text, where level 3 has .37 and takes a third longer; counting takes a third of either
@@ -76,11 +76,6 @@ def pack_numbers(numbers: Any) -> bytes:
     largest = int(numbers.max()) if len(numbers) else 0
     planes = [(numbers >> (8 * k)).astype(np.uint8) for k in range((largest.bit_length() + 7) // 8)]
     return pack(np.concatenate(planes).data if planes else b"")
-
-
-def size_of(head: bytes) -> int:
-    """How long the content of a blob says it is, by its first bytes."""
-    return int(_HEAD.unpack(head)[2])
 
 
 class Unpacker:
@@ -219,32 +214,24 @@ class Part(NamedTuple):
     totals: bytes
 
 
-class Parts:
-    """Counts, to be cut into parts.
+def parts_of(counts: Counts, label_ids: Integers) -> Iterator[Part]:
+    """Counts, cut into parts; class c has the id label_ids[c] in the file."""
+    ids, starts = counts.live_ids(), counts.vocabulary.starts
+    n_cells, n_bytes = counts.postings.lengths[ids], starts[ids + 1] - starts[ids]
+    weight = np.arange(len(ids)) // _PART_FEATURES
+    for sizes, most in ((n_cells, _PART_CELLS), (n_bytes, _PART_BYTES)):
+        weight = np.maximum(weight, np.cumsum(sizes, dtype=np.int64) // most)
+    places = (ids[lo:hi] for lo, hi in pairwise(borders(weight)))
+    return in_turn(lambda some: pack_part(counts.take(some), label_ids), places)
 
-    Attributes
-    ----------
-    bounds : list of int
-        Where the parts begin and end.
+
+def borders(numbers: Integers) -> list[int]:
+    """Where lists begin and end, if each has the same number all along.
+
+    >>> borders(np.array([0, 0, 1, 1, 1, 2]))
+    [0, 2, 5, 6]
     """
-
-    def __init__(self, counts: Counts, label_ids: Integers) -> None:
-        """Class c has the id label_ids[c] in the file."""
-        self._counts, self._label_ids, self._ids = counts, label_ids, counts.live_ids()
-        starts = counts.vocabulary.starts
-        weight = np.arange(len(self._ids)) // _PART_FEATURES
-        for sizes, most in (
-            (counts.postings.lengths[self._ids], _PART_CELLS),
-            (starts[self._ids + 1] - starts[self._ids], _PART_BYTES),
-        ):
-            weight = np.maximum(weight, np.cumsum(sizes, dtype=np.int64) // most)
-        self.bounds: list[int] = (
-            [0, *(np.flatnonzero(np.diff(weight)) + 1).tolist(), len(weight)] if len(weight) else [0]
-        )
-
-    def part(self, lo: int, hi: int) -> Part:
-        """The features lo … hi - 1."""
-        return pack_part(self._counts.take(self._ids[lo:hi]), self._label_ids)
+    return [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)] if len(numbers) else [0]
 
 
 def pack_part(cells: Cells, label_ids: Integers) -> Part:

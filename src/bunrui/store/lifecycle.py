@@ -25,7 +25,7 @@ from bunrui.labels import as_list, check_types, is_known, plain
 from bunrui.memory import DIGEST, document_digests, key_words
 from bunrui.phrases import readable, some
 from bunrui.store.file import File
-from bunrui.store.log import Block, Heading, Row, id_words
+from bunrui.store.log import LAST, Block, Heading, id_words
 from bunrui.store.sessions import Sum
 from bunrui.store.store import Store
 from bunrui.store.transaction import History, Transaction
@@ -64,7 +64,7 @@ def change(
         transaction.remove({number: places.tolist()})
         transaction.n_docs += len(places)
         if left.any():
-            transaction.log(Row.of(transaction.with_labels(block.pick(np.flatnonzero(left)), after)))
+            transaction.log(transaction.with_labels(block.pick(np.flatnonzero(left)), after).row())
         if only_log:
             continue
         documents = _documents(block, texts, store.path)
@@ -391,7 +391,6 @@ def by_labels(label: int) -> Selection:
 # The most that one page looks at: a search of 145,000 messages of 80 characters took 0.16 s, of 16 MB of mails 0.09 s.
 _MOST_DOCS = 1 << 17
 _MOST_BYTES = 16 << 20
-_LAST = (1 << 63) - 1
 
 
 class Place(NamedTuple):
@@ -413,7 +412,7 @@ class Place(NamedTuple):
         block, _, place = written.partition(".")
         if not (block.isdecimal() and place.isdecimal() and written.isascii()) or len(written) > 40:
             raise OptionError(option="begin", value=written, expected="the place of a document, such as '7.3'")
-        return cls(min(int(block), _LAST), min(int(place), _LAST))
+        return cls(min(int(block), LAST), min(int(place), LAST))
 
     def __str__(self) -> str:
         return f"{self.block}.{self.place}"
@@ -452,7 +451,7 @@ def browse(
     """
     if contains and store.keep != "text":
         raise StoreError(f"{store.path} keeps no texts to search: look for a label or a time")
-    first = None if begin is None else Place.of(begin)
+    first = Place(LAST, LAST) if begin is None else Place.of(begin)
     names = store.labels()
     if label is not None and not is_known(label, names):
         return Page([], None, 0)
@@ -462,9 +461,9 @@ def browse(
     wanted = _fold(contains or "")
     hits: list[Hit] = []
     looked = n_bytes = 0
-    for heading in _headings(store, change, None if first is None else first.block):
+    for heading in _headings(store, change, first.block):
         number, places = heading.number, choice.within(heading)
-        if first is not None and number == first.block:
+        if number == first.block:
             places = places[places <= first.place]
         looked += len(heading.alive)
         if wanted and len(places):
@@ -481,7 +480,7 @@ def browse(
         if more > 0:
             return Page(hits, str(Place(number, int(places[more - 1]))), looked)
         if looked >= _MOST_DOCS or n_bytes >= _MOST_BYTES:
-            return Page(hits, str(Place(number - 1, _LAST)), looked)
+            return Page(hits, str(Place(number - 1, LAST)), looked)
     return Page(hits, None, looked)
 
 
@@ -489,7 +488,7 @@ def _fold(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-def _headings(store: Store, change: int | None, upto: int | None) -> Iterator[Heading]:
+def _headings(store: Store, change: int | None, upto: int) -> Iterator[Heading]:
     """Blocks with the places to look at."""
     if change is None:
         return store.log.headings(upto)

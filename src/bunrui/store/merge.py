@@ -22,7 +22,7 @@ from bunrui.errors import DuplicateError, Option, OptionError, StoreError
 from bunrui.memory import key_words
 from bunrui.phrases import some
 from bunrui.store.file import File
-from bunrui.store.log import Row, Seen
+from bunrui.store.log import Seen
 from bunrui.store.pool import PoolChange, read_texts
 from bunrui.store.store import KEEPS, Store
 from bunrui.store.transaction import History, Transaction
@@ -150,7 +150,7 @@ def _add_log(transaction: Transaction, source: Store, seen: Seen, keep: str) -> 
     for _, block in source.log.blocks():
         n_duplicates += int(seen.add(key_words(block.digests)).sum())
         copy = transaction.with_labels(block, [[names[k] for k in labels] for labels in block.label_sets])
-        transaction.log(Row.of(copy if keep == "text" else copy._replace(sizes=None, text=b"")))
+        transaction.log((copy if keep == "text" else copy._replace(sizes=None, text=b"")).row())
     return n_duplicates
 
 

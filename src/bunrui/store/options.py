@@ -318,7 +318,7 @@ def draw(store: Store, n_classes: int) -> Drawn:
     names, log = store.labels(), store.log
     ranks = np.empty(len(names), np.int64)
     ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
-    sizes = log.sizes()
+    sizes = dict(log.sizes())
     columns: list[list[Any]] = [[], [], [], [], []]
     for number, block, alive in log.headings():
         labels = np.array([ids[0] if len(ids) == 1 else -1 for ids in block.label_sets], np.int64)[block.codes]

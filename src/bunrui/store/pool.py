@@ -7,7 +7,7 @@ pool is the sum of all rows, each text once.  So to undo a change is to delete i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from weakref import proxy
@@ -15,14 +15,12 @@ from weakref import proxy
 import numpy as np
 
 from bunrui.memory import DIGEST, by_digest, document_digests, key_words
-from bunrui.store.log import Batch, Block, Row
+from bunrui.store.log import COLUMNS, HEADING, Block, cut_into_blocks
 from bunrui.store.schema import insert
 
 if TYPE_CHECKING:
     from bunrui.store.file import File
     from bunrui.store.store import Store
-
-_COLUMNS = ", ".join(Row._fields)
 
 
 class FilePool:
@@ -67,26 +65,28 @@ def last_row(store: Store) -> int:
 
 def read_texts(store: Store) -> dict[bytes, Any]:
     """The texts by digest."""
-    return _read(store, _COLUMNS, Block.documents)
+    return _read(store, COLUMNS, Block.documents)
 
 
 def read_digests(store: Store) -> set[bytes]:
     """Their digests alone."""
-    columns = _COLUMNS.replace("sizes, text", "x'' AS sizes, x'' AS text")
-    return set(_read(store, columns, lambda block: [None] * block.n_docs))
+    return set(_read(store, HEADING, lambda block: [None] * block.n_docs))
 
 
 def _read(store: Store, columns: str, texts_of: Callable[[Block], Iterable[Any]]) -> dict[bytes, Any]:
-    """The sum of all rows."""
+    """The sum of all rows, each text where it came last."""
     found: dict[bytes, Any] = {}
-    for sign, block in _blocks(store, columns):
+    query = f"SELECT sign, {columns} FROM unlabelled ORDER BY block"
+    for sign, *row in store.db.execute(query) if store.has_unlabelled else ():
+        unpacker = store.unpacker()
+        block = Block.of_row(row, None, unpacker)
         digests = [digest.tobytes() for digest in block.digests]
-        if sign > 0:
+        if sign == 1:
             found |= zip(digests, texts_of(block), strict=True)
             continue
         for digest in digests:
-            if digest not in found:
-                raise store.unpacker().damaged("texts without a label went that were not there")
+            if sign != -1 or digest not in found:
+                raise unpacker.damaged("texts without a label went that were not there")
             del found[digest]
     return found
 
@@ -101,37 +101,6 @@ def labelled_among(store: Store, digests: Collection[bytes]) -> set[bytes]:
         rows = alive[np.isin(key_words(block.digests)[alive], keys)]
         found.update(digest.tobytes() for digest in block.digests[rows])
     return found.intersection(digests)
-
-
-def _blocks(store: Store, columns: str, where: str = "true") -> Iterator[tuple[int, Block]]:
-    if not store.has_unlabelled:
-        return
-    for sign, *row in store.db.execute(f"SELECT sign, {columns} FROM unlabelled WHERE {where} ORDER BY block"):
-        unpacker = store.unpacker()
-        if sign not in (-1, 1):
-            raise unpacker.damaged("texts without a label neither come nor go")
-        yield sign, Row(*row).block(0, unpacker, is_labelled=False)
-
-
-def what_is_left(store: Store) -> Iterator[Block]:
-    """Blocks of the texts that are there, each where it came last."""
-    left = read_digests(store)
-    numbers = [
-        number for (number,) in store.db.execute("SELECT block FROM unlabelled WHERE sign > 0 ORDER BY block DESC")
-    ]
-    for number in numbers:
-        _, block = next(_blocks(store, _COLUMNS, f"block = {number:d}"), (0, None))
-        if block is None:  # SQLite looks for a number where it should stand
-            raise store.unpacker().damaged("the texts without a label lack a block")
-        rows = np.flatnonzero([digest.tobytes() in left for digest in block.digests])
-        if len(rows):
-            left.difference_update(digest.tobytes() for digest in block.digests[rows])
-            yield block.pick(rows)
-
-
-def insert_unlabelled(store: Store, tx: int, sign: int, block: Block) -> None:
-    """Write down a block of texts that come (1) or go (-1); call while writing."""
-    insert(store.db, "unlabelled", f"tx, sign, {_COLUMNS}", [(tx, sign, *Row.of(block))])
 
 
 def count_wrong(store: Store) -> int:
@@ -178,6 +147,12 @@ class PoolChange:
         self.known.difference_update(gone)
         return None
 
+    def rewrite(self) -> None:
+        """Join all blocks, and leave nothing of the texts that went."""
+        texts = read_texts(self._store)
+        self._store.db.execute("DELETE FROM unlabelled")
+        self._write(texts, 1)
+
     def clear(self) -> None:
         """Let all texts go."""
         self._write(read_texts(self._store), -1)
@@ -185,9 +160,10 @@ class PoolChange:
 
     def _write(self, texts: Mapping[bytes, Any], sign: int) -> None:
         for some in _apart(texts.values()):
-            batch = Batch(self._time, some, [[]], np.zeros(len(some), np.int64), None, None, keep_text=sign > 0)
-            for lo, hi in pairwise(batch.bounds):
-                insert_unlabelled(self._store, self._tx, sign, batch.block(lo, hi))
+            codes, keep_text = np.zeros(len(some), np.int64), sign > 0
+            bounds, make = cut_into_blocks(self._time, some, [[]], codes, None, None, keep_text=keep_text)
+            rows = ((self._tx, sign, *make(lo, hi).row()) for lo, hi in pairwise(bounds))
+            insert(self._store.db, "unlabelled", f"tx, sign, {COLUMNS}", rows)
         self.n_texts += len(texts)
 
 

@@ -32,7 +32,7 @@ from bunrui.models import AUTO
 from bunrui.phrases import excerpt
 from bunrui.store.codec import Part, pack_part
 from bunrui.store.file import check_not_pruned, find_seen
-from bunrui.store.log import Batch, Names, Row, Seen
+from bunrui.store.log import Names, Seen, cut_into_blocks
 from bunrui.store.options import Path, check_slim, chosen_of, classifier_of, creating_store, open_with, write_slim
 from bunrui.store.pool import PoolChange
 from bunrui.store.store import Store
@@ -205,14 +205,15 @@ class Learning(_Session):
     def _log(self, texts: Any, sets: LabelSets, ids: Names, sources: Names) -> None:
         keep_text = self._store.keep == "text"
         label_ids = self._label_sets(sets)
-        batch = Batch(self._transaction.time, texts, label_ids, sets.groups, ids, sources, keep_text=keep_text)
+        time, codes = self._transaction.time, sets.groups
+        bounds, make = cut_into_blocks(time, texts, label_ids, codes, ids, sources, keep_text=keep_text)
 
-        def pack(lo: int, hi: int) -> tuple[npt.NDArray[np.uint64], Row]:
-            block = batch.block(lo, hi)
-            return key_words(block.digests), Row.of(block)
+        def pack(lo: int, hi: int) -> tuple[npt.NDArray[np.uint64], tuple[Any, ...]]:
+            block = make(lo, hi)
+            return key_words(block.digests), block.row()
 
         # Digests and compression take longer than counting words: they have the threads, too.
-        rows = each_slice(pack, batch.bounds)
+        rows = each_slice(pack, bounds)
         if rows:
             self._look_for_duplicates(np.concatenate([keys for keys, _ in rows]), texts)
         for _, row in rows:

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import pairwise
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,10 +14,9 @@ import numpy as np
 from bunrui.cells import Integers
 from bunrui.counts import Counts, Label
 from bunrui.errors import ChangedError, StoreError
-from bunrui.kernel.slices import each_slice
 from bunrui.labels import check_types, text_of
-from bunrui.store.codec import Part, Parts, Unpacker, pack_numbers
-from bunrui.store.log import Block, Row
+from bunrui.store.codec import Part, Unpacker, pack_numbers, parts_of
+from bunrui.store.log import COLUMNS, Block
 from bunrui.store.schema import SEALED, insert, seal
 from bunrui.store.weights import carry_weights, drop_weights
 
@@ -129,8 +128,8 @@ class Transaction:
         ids[live] = known
         return ids
 
-    def log(self, row: Row) -> None:
-        """Keep a block of documents."""
+    def log(self, row: tuple[Any, ...]) -> None:
+        """Keep a block of documents, which is a row by now."""
         insert_block(self._db, self.number, row)
 
     def remove(self, found: Mapping[int, Iterable[int]]) -> None:
@@ -141,7 +140,7 @@ class Transaction:
         """Replace all deltas by their sum: the counts of the transactions up to a number."""
         self._db.execute("DELETE FROM cells")
         self._db.execute("DELETE FROM deltas")
-        self.add_parts(counts, _parts_of(counts, at_once=False), tx=upto, is_snapshot=True)
+        self.add_parts(counts, partial(parts_of, counts), tx=upto, is_snapshot=True)
 
     def add_parts(
         self,
@@ -178,7 +177,7 @@ class Transaction:
             self._db.execute("DELETE FROM transactions WHERE tx = ?", (self.number,))
             return False
         for sign, counts in self.changes:
-            self.add_parts(counts, _parts_of(counts, at_once=True), sign=sign)
+            self.add_parts(counts, partial(parts_of, counts), sign=sign)
         if self.kind not in GOES_ON:
             drop_weights(self._store)
         row = (self.n_docs, self._note(), self.number)
@@ -187,9 +186,9 @@ class Transaction:
         return True
 
 
-def insert_block(db: sqlite3.Connection, tx: int, row: Row, number: int | None = None) -> None:
+def insert_block(db: sqlite3.Connection, tx: int, row: tuple[Any, ...], number: int | None = None) -> None:
     """The row of a block, under a new number unless one is given."""
-    insert(db, "documents", f"block, tx, {', '.join(Row._fields)}", [(number, tx, *row)])
+    insert(db, "documents", f"block, tx, {COLUMNS}", [(number, tx, *row)])
 
 
 def insert_removals(db: sqlite3.Connection, tx: int, found: Mapping[int, Iterable[int]]) -> None:
@@ -199,18 +198,6 @@ def insert_removals(db: sqlite3.Connection, tx: int, found: Mapping[int, Iterabl
     packed = [(block, tx, len(places), pack_numbers(places)) for block, tx, places in rows]
     insert(db, "removals", "block, tx, n_docs, places", packed)
     seal(db, "removals", "removal > ?", (last,))
-
-
-def _parts_of(counts: Counts, *, at_once: bool) -> Callable[[Integers], Iterable[Part]]:
-    """A function from the file's ids of labels to the parts of counts: on all threads, or one after the other."""
-
-    def make(label_ids: Integers) -> Iterable[Part]:
-        parts = Parts(counts, label_ids)
-        if at_once:
-            return each_slice(parts.part, parts.bounds)
-        return (parts.part(lo, hi) for lo, hi in pairwise(parts.bounds))
-
-    return make
 
 
 class Entry(NamedTuple):
