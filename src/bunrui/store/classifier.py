@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bunrui.calibration import Calibration
 from bunrui.choice import Choice
@@ -22,9 +21,9 @@ from bunrui.classifier import (
     check_names,
     complete_options,
 )
-from bunrui.counts import Counts, Label
+from bunrui.counts import Label
 from bunrui.engines.labelgroups import check_new
-from bunrui.errors import BunruiError, Option, OptionError, StoreError, check_whole
+from bunrui.errors import Option, OptionError, StoreError, check_whole
 from bunrui.labels import as_list, is_label, type_of
 from bunrui.memory import Digests, document_digests
 from bunrui.models import AUTO, TRAINED
@@ -32,7 +31,7 @@ from bunrui.models.kinds import is_kept
 from bunrui.models.model import Model
 from bunrui.store import lifecycle
 from bunrui.store.check import Report, check
-from bunrui.store.file import File, find_weights
+from bunrui.store.file import File, find_seen
 from bunrui.store.lifecycle import Document, Page, Selection
 from bunrui.store.log import Names
 from bunrui.store.merge import Source, merge
@@ -41,8 +40,8 @@ from bunrui.store.options import (
     can_choose,
     check_keeps,
     check_slim,
+    choose_now,
     chosen_of,
-    classifier_of,
     creating_store,
     hashing_of,
     open_with,
@@ -54,13 +53,7 @@ from bunrui.store.options import (
 from bunrui.store.sessions import Learning, Sum, Unlearning
 from bunrui.store.store import Store
 from bunrui.store.transaction import Entry, History
-from bunrui.store.weights import Heading, Rows, pack_weights, read_rows
 from bunrui.unlabelled import check_reads_pool
-
-if TYPE_CHECKING:
-    from bunrui.models.trained import Fitted
-
-_log = logging.getLogger("bunrui")
 
 
 class StoredClassifier(AnyClassifier):
@@ -69,23 +62,19 @@ class StoredClassifier(AnyClassifier):
     Everything that it learns is in the file when the call returns.  Several processes may read a file while one writes.
     """
 
-    def __init__(self, file: File, classifier: TextClassifier, *, is_twin: bool = False) -> None:
-        """`classifier` reads the memory of the file; a twin has other options than the file."""
+    def __init__(self, file: File, classifier: TextClassifier) -> None:
+        """`classifier` is that of the file, or a twin that reads the same memory with other options."""
         self._file = file
         self._classifier = classifier
         self.memory = file.memory
         self.text_analyzer = classifier.text_analyzer  # a file has one for good
-        self._is_twin = is_twin
+        self._is_twin = classifier is not file.classifier
 
     @classmethod
     def of(cls, store: Store, *, read_only: bool = False) -> StoredClassifier:
         """The classifier of a store that is open."""
-        classifier = classifier_of(store)
         file = File(store, read_only=read_only)
-        classifier.attach(file.memory)
-        classifier.take_on(*chosen_of(store))
-        file.on_choice = lambda chosen: classifier.take_on(*chosen)
-        return cls(file, classifier)
+        return cls(file, file.classifier)
 
     def __repr__(self) -> str:
         inner = repr(self._classifier).removeprefix("TextClassifier(")
@@ -245,8 +234,7 @@ class StoredClassifier(AnyClassifier):
 
         A change is the digest of a document, the labels that it has, and those that it gets.
         """
-        self._need_log()
-        return lifecycle.relabel_each(self._file, self, changes)
+        return lifecycle.relabel_each(self._file, changes)
 
     def forget(self, *, before: datetime | None = None, source: str | None = None) -> int:
         """Unlearn the documents that were learned before a time, or came from a source; how many there were."""
@@ -262,17 +250,10 @@ class StoredClassifier(AnyClassifier):
         self, kind: str, note: dict[str, Any], choice: Selection, new_labels: lifecycle.Change, texts: Any = None
     ) -> int:
         """Change the labels of the chosen documents in a transaction of its own; how many have changed."""
-        self._need_log()
+        self._file.store.check_keeps_documents()
         with self._file.writing(kind, **note) as transaction:
-            lifecycle.change(self._file, self, transaction, choice, new_labels, texts)
+            lifecycle.change(self._file, transaction, choice, new_labels, texts)
         return transaction.n_docs
-
-    def _need_log(self) -> None:
-        if self.keep == "nothing":
-            raise StoreError(
-                f"{self.path} keeps nothing of its documents, so that it cannot tell them apart: unlearn them by their "
-                "texts and labels, or learn into a file that keeps texts"
-            )
 
     def rename_label(self, label: Label, name: Label) -> int:
         """Give a label another name; how many documents have it."""
@@ -280,11 +261,11 @@ class StoredClassifier(AnyClassifier):
 
     def drop_label(self, label: Label) -> int:
         """Take a label from all documents, and unlearn those that have no other; how many had it."""
-        return lifecycle.take_label(self._file, self, label)
+        return lifecycle.take_label(self._file, label)
 
     def move_label(self, label: Label, to: Label) -> int:
         """Give all documents of a label another one in its place; how many had it."""
-        return lifecycle.take_label(self._file, self, label, to)
+        return lifecycle.take_label(self._file, label, to)
 
     @contextmanager
     def learning(self, *, unique: bool = False, note: Mapping[str, Any] | None = None) -> Iterator[Learning]:
@@ -298,16 +279,17 @@ class StoredClassifier(AnyClassifier):
         """
         file = self._file
         with file.writing("learn", **(note or {})) as transaction:
-            session = Learning(file.store, transaction, Sum(self), file.seen(needed=unique), unique)
+            seen = find_seen(file.store, needed=unique, by_index=True)
+            session = Learning(file.store, transaction, Sum(self), seen, unique)
             yield session
             session.finish()
-        self._train_when_due()
+        self._file.train_when_due()
 
     @contextmanager
     def unlearning(self) -> Iterator[Unlearning]:
         """Unlearn batch by batch in one transaction, as `learning` learns."""
         with self._file.writing("unlearn") as transaction:
-            session = Unlearning(self, self._file.store, transaction)
+            session = Unlearning(self._file.store, transaction, Sum(self))
             yield session
             session.finish()
 
@@ -330,8 +312,8 @@ class StoredClassifier(AnyClassifier):
         for other in others:
             check_classifier(other)
         sources = [Source(other, other._file if isinstance(other, StoredClassifier) else None) for other in others]
-        skipped = merge(self._file, self, sources, unique=unique, kind=kind, note=note)
-        self._train_when_due()
+        skipped = merge(self._file, sources, unique=unique, kind=kind, note=note)
+        self._file.train_when_due()
         return skipped
 
     @property
@@ -381,7 +363,7 @@ class StoredClassifier(AnyClassifier):
         file; earlier changes cannot be undone.
         """
         self._file.compact()
-        self._train_when_due()
+        self._file.train_when_due()
 
     # Training
 
@@ -414,32 +396,7 @@ class StoredClassifier(AnyClassifier):
             kept = ", ".join(filter(is_kept, TRAINED))
             raise OptionError(f"{self.model} has no weights that a file keeps", hint=f"choose one of {kept}")
         check_keeps(self.model, self.keep, self.path)
-        file.catch_up()
-        file.read_again()
-
-        def pack(fitted: Fitted) -> tuple[Fitted, Heading, Rows] | None:
-            weights = fitted.arrays(to_learn=True)
-            return weights and (fitted, *pack_weights(weights, self.get_params(), fitted.counts, fitted.mark))
-
-        packed = self.current_model.export(pack)
-        if packed is None:
-            return False
-        fitted, heading, rows = packed
-        file.keep_weights(heading, rows, fitted.is_of)
-        return True
-
-    def _train_when_due(self) -> None:
-        """Train the model at the end of a change, if enough has changed."""
-        if self._is_twin or self.keep != "text" or not is_kept(self.model):
-            return
-        try:
-            if self.counts.n_docs and self._file.is_training_due(self.get_params()):
-                self.train()
-        except (BunruiError, MemoryError) as error:
-            # The change is there, and weights are only to save time: the next question trains, or says what is wrong.
-            _log.warning(
-                "the weights of %s in %s were not kept: %s", self.model, self.path, str(error) or "out of memory"
-            )
+        return file.train()
 
     # The rest of the file
 
@@ -495,9 +452,7 @@ class StoredClassifier(AnyClassifier):
     @contextmanager
     def _reading(self) -> Iterator[Store]:
         """A connection of its own to the file, if that keeps documents: reading may take its time."""
-        if self.keep == "nothing":
-            hint = "learn them into a file with ", Option("keep", "text")
-            raise StoreError(f"{self.path} keeps nothing of its documents", hint=hint)
+        self._file.store.check_keeps_documents()
         self._file.store.check_place()
         store = Store.open(self.path, read_only=True)
         with closing(store), store.reading():
@@ -505,9 +460,9 @@ class StoredClassifier(AnyClassifier):
 
     def labels_of(self, digests: Digests) -> dict[bytes, list[Label]]:
         """The labels of those documents that are learned, by digest, in the order in which they were learned."""
-        self._need_log()
+        store = self._file.store
+        store.check_keeps_documents()
         with self._file.use():
-            store = self._file.store
             names = store.labels()
             return {digest: sorted(names[k] for k in labels) for digest, labels in store.log.labels_of(digests).items()}
 
@@ -541,7 +496,7 @@ class StoredClassifier(AnyClassifier):
 
     def check(self) -> Report:
         """Read everything in the file, and count the documents again where it keeps their texts."""
-        return check(self._file, self)
+        return check(self._file)
 
     def configure(self, **options: Any) -> StoredClassifier:
         """Change how the counts are read, also in the file: model, smoothing, alpha, prior and so on."""
@@ -558,7 +513,7 @@ class StoredClassifier(AnyClassifier):
         self._classifier.set_params(**checked.get_params())
         with self._file.use():
             self._classifier.take_on(*chosen_of(self._file.store))
-        self._train_when_due()
+        self._file.train_when_due()
         return self
 
     def _why_no_sample(self) -> str:
@@ -576,7 +531,9 @@ class StoredClassifier(AnyClassifier):
         if not can:
             hint = "learn into a file with ", Option("keep", "text")
             raise StoreError(f"{self.path} has no documents to choose by", hint=hint)
-        self._file.choose(metric)
+        with self._file.writing("choose") as transaction:
+            chosen = choose_now(self._file, transaction, self.counts, metric)
+        self._classifier.take_on(*chosen)
         assert self.choice is not None
         return self.choice
 
@@ -665,33 +622,14 @@ class StoredClassifier(AnyClassifier):
         with self._file.at_rest():
             with self.memory.lock.read():
                 counts = self.counts.pruned(min_df)
-            weights = self._slim_weights(counts, min_df) if self.needs_documents else None
+            weights = self._file.slim_weights(self._classifier, counts, min_df) if self.needs_documents else None
         return write_slim(os.fspath(path), self, self._file.store.pruned, min_df, counts, weights)
-
-    def _slim_weights(self, counts: Counts, min_df: int) -> tuple[Heading, Rows]:
-        """The weights for a copy with these counts; call while the file is at rest."""
-        store = self._file.store
-        if self.keep != "text":
-            stored = find_weights(store, self.get_params(), self.counts)
-            if stored is None or min_df > store.pruned:
-                raise OptionError(
-                    f"{store.path} has no documents to train {self.model} again, with fewer words: make this copy from "
-                    "the file that has them"
-                )
-            return stored.heading, read_rows(store)
-        from bunrui.models.trained import train
-
-        fitted = train(self.get_params(), self.text_analyzer, counts, self.memory.documents, None)
-        weights = fitted.arrays(to_learn=False)
-        if weights is None:
-            raise OptionError(f"{self.model} tells nothing apart yet: learn documents of two labels first")
-        return pack_weights(weights, self.get_params(), counts, fitted.mark)
 
     # As a scikit-learn estimator
 
     def with_model(self, model: str | None = None, **options: Any) -> StoredClassifier:
         """A classifier that reads the same counts by another model or with other options; the file stays as it is."""
-        return StoredClassifier(self._file, self._classifier.with_model(model, **options), is_twin=True)
+        return StoredClassifier(self._file, self._classifier.with_model(model, **options))
 
     def fit(self, texts: Texts, labels: Labels) -> StoredClassifier:
         """Not for a file: it would forget everything that is in it."""

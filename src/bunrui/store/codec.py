@@ -237,10 +237,9 @@ def borders(numbers: Integers) -> list[int]:
 def pack_part(cells: Cells, label_ids: Integers) -> Part:
     """A part of cells; class c has the id label_ids[c] in the file."""
     c = cells.mapped(label_ids)
-    first = np.cumsum(c.lengths, dtype=np.int64) - c.lengths
-    plain = np.array_equal(np.add.reduceat(c.docs, first, dtype=np.int64), c.doc_total) and np.array_equal(
-        np.add.reduceat(c.terms, first, dtype=np.int64), c.term_total
-    )
+    first = _starts(c.lengths)
+    docs, terms = _sums_from(first, c.docs), _sums_from(first, c.terms)
+    plain = np.array_equal(docs, c.doc_total) and np.array_equal(terms, c.term_total)
     totals = np.empty(0, np.int64) if plain else np.concatenate([c.doc_total, c.term_total - c.doc_total])
     return Part(
         len(c.sizes),
@@ -276,11 +275,8 @@ def join_parts(
     cells = list(_cells(head, parts, len(labels), lambda: unpacker, in_turn))
     n_bytes = sum(len(c.text) for c in cells)
     if n_bytes > MAX_TEXT:
-        raise StoreError(
-            f"this has {n_bytes / 2**30:.1f} GiB of words, and a classifier in memory can have 4",
-            file=unpacker.name,
-            hint=(Step("slim", unpacker.name),),
-        )
+        problem = f"this has {n_bytes / 2**30:.1f} GiB of words, and a classifier in memory can have 4"
+        raise StoreError(problem, file=unpacker.name, hint=(Step("slim", unpacker.name),))
     counts = _folded(head, cells, labels, fingerprint, unpacker)
     if not is_lazy:
         counts.unfold()

@@ -57,14 +57,11 @@ def wipe(store: Store) -> None:
         store.db.execute("PRAGMA temp_store = DEFAULT")  # a copy of the file, too large for memory
         store.db.execute("VACUUM")
     except StoreError as error:
-        raise StoreError(
-            f"{store.path} was compacted, but unlearned documents could not be wiped out ({error}): compact it again"
-        ) from error
-    is_settled = store.settle(schema.WAIT_SECONDS)
-    if not is_settled:
-        raise StoreError(
-            f"{store.path} is compacted, but others are still reading the old one: close them, and compact"
-        )
+        problem = f"{store.path} was compacted, but unlearned documents could not be wiped out ({error})"
+        raise StoreError(problem, hint="compact it again") from error
+    if not store.settle(schema.WAIT_SECONDS):
+        problem = f"{store.path} is compacted, but others are still reading the old one"
+        raise StoreError(problem, hint="close them, and compact")
 
 
 def _rewrite_blocks(store: Store, label_ids: Sequence[int], tx: int) -> None:

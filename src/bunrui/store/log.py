@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
 from bunrui.cells import Integers, ranges
-from bunrui.memory import DIGEST, Digests, as_bytes, digests_of, key_words
+from bunrui.memory import DIGEST, Digests, as_bytes, digests_of, key_words, match
 from bunrui.store.codec import Unpacker, borders, pack, pack_json, pack_numbers
 
 if TYPE_CHECKING:
@@ -482,16 +482,9 @@ class Log:
 
     def find(self, digests: Digests, labels: Iterable[frozenset[int]]) -> tuple[dict[int, list[int]], list[int]]:
         """Places of documents by block, the latest of several; and the rows of those that are not in the log."""
-        wanted: dict[tuple[bytes, frozenset[int]], list[int]] = {}
-        for row, (digest, label_set) in enumerate(zip(digests, labels, strict=True)):
-            wanted.setdefault((digest.tobytes(), label_set), []).append(row)
-        found: dict[int, list[int]] = {}
-        for number, place, digest, label_ids in self._look_up(digests, last_first=True):
-            rows = wanted.get((digest, frozenset(label_ids)))
-            if rows:
-                rows.pop()
-                found.setdefault(number, []).append(place)
-        return found, sorted(row for rows in wanted.values() for row in rows)
+        wanted = ((digest.tobytes(), label_set) for digest, label_set in zip(digests, labels, strict=True))
+        there = self._look_up(digests, last_first=True)
+        return match(wanted, ((number, place, (key, frozenset(ids))) for number, place, key, ids in there))
 
     def labels_of(self, digests: Digests) -> dict[bytes, list[int]]:
         """The labels of those documents that are there, by digest, in the order in which they were learned."""

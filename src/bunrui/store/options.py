@@ -23,10 +23,10 @@ from bunrui.models import AUTO, DEFAULT_MODEL, kind_of
 from bunrui.models.kinds import is_kept
 from bunrui.sample import Drawn, find_lowest
 from bunrui.store.creation import check_folder, publish_when_done, temporary_beside
-from bunrui.store.pool import labelled_among, read_digests, read_texts
+from bunrui.store.pool import labelled_among, read_texts
 from bunrui.store.store import KEEPS, Store, apply
 from bunrui.store.transaction import Transaction, now
-from bunrui.store.weights import Heading, Rows, stamp_weights, write_weights
+from bunrui.store.weights import Heading, Rows, write_weights
 from bunrui.unlabelled import PoolWeight
 from bunrui.unlabelled import is_due as is_weighing_due
 
@@ -83,10 +83,8 @@ def open_with(path: Path, make: Callable[[Store], T], *, read_only: bool) -> T:
 def check_keeps(model: str, keep: str, path: str) -> None:
     """Refuse a model that needs documents where they are not kept."""
     if kind_of(model).needs_documents and keep != "text":
-        raise OptionError(
-            f"{model} is trained from documents, and {path} keeps {keep} of them: learn into a file that keeps text, "
-            "or choose a model that reads counts"
-        )
+        problem = f"{model} is trained from documents, and {path} keeps {keep} of them"
+        raise OptionError(problem, hint="learn into a file that keeps text, or choose a model that reads counts")
 
 
 def settings_of(settings: dict[str, Any]) -> dict[str, Any]:
@@ -136,10 +134,9 @@ def classifier_of(store: Store) -> TextClassifier:
     except (BunruiError, TypeError, ValueError, AttributeError) as error:
         raise store.unpacker().damaged(f"its options make no sense ({error})") from error
     if new.counts.fingerprint != store.fingerprint:
-        raise MismatchError(
-            f"{store.path} was made where the analyzer gave other features (another version of bunrui, of its "
-            "dictionary or of Python's Unicode tables): open it there, or learn the documents again here"
-        )
+        why = "another version of bunrui, of its dictionary or of Python's Unicode tables"
+        problem = f"{store.path} was made where the analyzer gave other features ({why})"
+        raise MismatchError(problem, hint="open it there, or learn the documents again here")
     return new
 
 
@@ -163,10 +160,8 @@ def check_slim(classifier: AnyClassifier, min_df: Any, *, has_memory: bool = Fal
     """Refuse a slim copy that could not answer; with `has_memory`, the copy is to be made within some memory."""
     check_whole("min_df", min_df)
     if classifier.pool_weight is not None and classifier.pool_weight.weight:
-        raise OptionError(
-            "texts without a label help this classifier, and a slim copy keeps none, so that it would answer otherwise",
-            hint="copy the file, and let them go there first",
-        )
+        problem = "texts without a label help this classifier, and a slim copy keeps none"
+        raise OptionError(problem, hint="copy the file, and let them go there first")
     if not classifier.needs_documents or (is_kept(classifier.model) and not has_memory):
         return
     hint: Any = "first choose a model that reads counts, such as ", Option("model", DEFAULT_MODEL)
@@ -203,7 +198,6 @@ def write_slim(
             transaction.finish()
             if weights is not None:
                 write_weights(store, *weights)
-                stamp_weights(store, weights[0])
             if like.calibration is not None and min_df <= like.min_df:  # else the copy is another model
                 known = replace(like.calibration, tx=transaction.number).to_dict()
                 store.save_settings(store.settings() | {"calibration": known})
@@ -253,21 +247,20 @@ def choose_if_due(file: File, transaction: Transaction) -> Chosen | None:
     choice, calibration, weight = chosen_of(store, settings)
     if transaction.changes and not n_docs and (choice is not None or weight is not None):
         return _write(store, transaction, Chosen(calibration=asked_for(calibration)))
-    has_other_pool, is_merge = "unlabelled" in transaction.note, transaction.kind == "merge"
+    has_other_pool = "unlabelled" in transaction.note
     if not n_docs or not (transaction.changes or has_other_pool):
         return None
     labels = {*before.live_labels, *(label for _, delta in transaction.changes for label in delta.live_labels)}
-    n_pool = len(read_digests(store)) if has_other_pool else len(file.memory.pool)
-    weighs = has_other_pool
+    weighs, n_pool = has_other_pool, len(file.memory.pool)
     if n_pool and not weighs:
         model = resolve(options_of(store), choice)["model"]
         weighs = is_weighing_due(weight, model, n_docs, len(labels), n_pool)
-    if can_choose(store, n_docs, settings) and (weighs or is_merge or is_due(choice, n_docs, len(labels))):
-        metric = choice.metric if choice else "accuracy"
-        return choose_now(file, transaction, _apply_changes(before, transaction, store), metric)
-    if weighs and store.keep == "text":
-        return choose_now(file, transaction, _apply_changes(before, transaction, store), None)
-    return None
+    chooses = weighs or transaction.kind == "merge" or is_due(choice, n_docs, len(labels))
+    chooses = chooses and can_choose(store, n_docs, settings)
+    if not chooses and not (weighs and store.keep == "text"):
+        return None
+    metric = choice.metric if choice else "accuracy"
+    return choose_now(file, transaction, _apply_changes(before, transaction, store), metric if chooses else None)
 
 
 def can_choose(store: Store, n_docs: int, settings: Mapping[str, Any]) -> bool:
@@ -319,17 +312,15 @@ def draw(store: Store, n_classes: int) -> Drawn:
     ranks = np.empty(len(names), np.int64)
     ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
     sizes = dict(log.sizes())
-    columns: list[list[Any]] = [[], [], [], [], []]
+    single: list[Any] = []  # the documents with one label
     for number, block, alive in log.headings():
         labels = np.array([ids[0] if len(ids) == 1 else -1 for ids in block.label_sets], np.int64)[block.codes]
         rows = alive[labels[alive] >= 0]
-        keys, block_numbers = key_words(block.digests)[rows], np.full(len(rows), number)
-        each = keys, labels[rows], sizes[number][rows], block_numbers, rows
-        for column, values in zip(columns, each, strict=True):
-            column.append(values)
-    if not columns[0]:
+        keys = key_words(block.digests)[rows]
+        single.append((keys, labels[rows], sizes[number][rows], np.full(len(rows), number), rows))
+    if not single:
         return Drawn([], [], np.empty(0, np.int64), np.empty(0, bool))
-    keys, codes, lengths, numbers, places = (np.concatenate(column) for column in columns)
+    keys, codes, lengths, numbers, places = map(np.concatenate, zip(*single, strict=True))
     found = find_lowest(keys, ranks[codes], lengths, n_classes, np.ones(len(keys), np.int64))
     taken = found.rows[found.is_taken]
     texts: list[Any] = [None] * len(taken)

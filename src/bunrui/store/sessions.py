@@ -65,6 +65,8 @@ class Sum:
     def finish(self, transaction: Transaction, sign: int) -> None:
         """Tell the transaction."""
         if self.total is not None:
+            if sign < 0:
+                self._classifier.counts.check_covers(self.total)
             transaction.changes.append((sign, self.total))
 
 
@@ -93,12 +95,9 @@ class SpilledSum:
         if self._seen is not None:
             self._spill.room = self._room - self._seen.n_bytes
             if self._spill.room < 0:
-                keep = Option("keep", "nothing")
-                raise StoreError(
-                    f"the digests of {len(self._seen):,} documents take all of the memory",
-                    option="memory",
-                    hint=("give more with ", Option("memory", ...), ", or learn into a file with ", keep),
-                )
+                problem = f"the digests of {len(self._seen):,} documents take all of the memory"
+                hint = "give more with ", Option("memory", ...), ", or use a file with ", Option("keep", "nothing")
+                raise StoreError(problem, option="memory", hint=hint)
         self._spill.add(self._classifier.count_sets(texts, sets))
 
     def finish(self, transaction: Transaction, sign: int) -> None:
@@ -122,6 +121,8 @@ class _Session:
     unlabelled : PoolChange
         Texts without a label so far.
     """
+
+    _sign = 1
 
     def __init__(self, store: Store, transaction: Transaction, total: Sum | SpilledSum) -> None:
         self._store = store
@@ -149,11 +150,12 @@ class _Session:
             self._failed = error
             raise
 
-    def _finish(self, sign: int) -> None:
+    def finish(self) -> None:
+        """All batches are in."""
         if self._failed is not None:
             raise StoreError(f"a batch of this session failed, so that nothing is kept: {self._failed}")
         if self.n_docs:
-            self._sum.finish(self._transaction, sign)
+            self._sum.finish(self._transaction, self._sign)
         self._transaction.n_docs = self.n_docs
         if self.unlabelled.n_texts:
             self._transaction.note["unlabelled"] = self.unlabelled.n_texts
@@ -196,10 +198,8 @@ class Learning(_Session):
         """Take in a batch of texts without a label; those that are there already make no difference."""
         with self._all_or_none():
             if self._store.keep != "text":
-                raise StoreError(
-                    f"{self._store.path} keeps {self._store.keep} of documents, and texts without a label must be kept",
-                    hint=("learn into a file with ", Option("keep", "text")),
-                )
+                problem = f"{self._store.path} keeps {self._store.keep} of documents, and no texts without a label"
+                raise StoreError(problem, hint=("learn into a file with ", Option("keep", "text")))
             self.unlabelled.add(_check_list(texts))
 
     def _log(self, texts: Any, sets: LabelSets, ids: Names, sources: Names) -> None:
@@ -224,25 +224,17 @@ class Learning(_Session):
         again = self.seen.add(keys)
         if self._unique and again.any():
             row = int(again.argmax())
-            raise DuplicateError(
-                f"this was learned before, or comes twice: {excerpt(str(texts[row]), _EXCERPT)!r}", row
-            )
+            shown = excerpt(str(texts[row]), _EXCERPT)
+            raise DuplicateError(f"this was learned before, or comes twice: {shown!r}", row)
         self.n_duplicates += int(again.sum())
-
-    def finish(self) -> None:
-        """All batches are in."""
         if self.n_duplicates:
             self._transaction.note["duplicates"] = self.n_duplicates
-        self._finish(1)
 
 
 class Unlearning(_Session):
     """Unlearning under way; made by `StoredClassifier.unlearning`."""
 
-    def __init__(self, classifier: AnyClassifier, store: Store, transaction: Transaction) -> None:
-        self._classifier = classifier
-        self._total = Sum(classifier)
-        super().__init__(store, transaction, self._total)
+    _sign = -1
 
     def add(self, texts: Any, labels: Any) -> None:
         """Take a batch of documents back."""
@@ -264,23 +256,14 @@ class Unlearning(_Session):
                 shown = excerpt(str(listed[row]), _EXCERPT)
                 raise UnlearnError(f"this is not among the texts without a label: {shown!r}", row)
 
-    def finish(self) -> None:
-        """All batches are in."""
-        if self._total.total is not None:
-            self._classifier.counts.check_covers(self._total.total)
-        self._finish(-1)
-
     def _find(self, texts: Any, sets: LabelSets) -> dict[int, list[int]]:
         """Where the documents stand in the log."""
         groups = [frozenset(ids) for ids in self._label_sets(sets)]
         found, missing = self._store.log.find(document_digests(texts), [groups[g] for g in sets.groups.tolist()])
         if missing:
             row = missing[0]
-            group = sets.groups[row]
-            names = [sets.labels[k] for k in sets.indices[sets.members[group] : sets.members[group + 1]]]
-            raise UnlearnError(
-                f"this was never learned as {', '.join(map(repr, names))}: {excerpt(str(texts[row]), _EXCERPT)!r}", row
-            )
+            names = ", ".join(map(repr, sets.names[sets.groups[row]]))
+            raise UnlearnError(f"this was never learned as {names}: {excerpt(str(texts[row]), _EXCERPT)!r}", row)
         return found
 
 
@@ -352,6 +335,12 @@ def least_memory() -> int:
     return _BASE + _THREAD * n_threads() + _LEAST_ROOM
 
 
+def _room_in(memory: str | int) -> int:
+    """Bytes for counts within some memory."""
+    spare = bytes_of(memory) - least_memory()
+    return _LEAST_ROOM + spare - spare // 8  # adding the counts on disk up takes some, too
+
+
 class Bounded:
     """A file that learns within some memory; made by `open_bounded` and `creating_bounded`.
 
@@ -371,8 +360,7 @@ class Bounded:
 
     def __init__(self, store: Store, memory: str | int) -> None:
         self._store = store
-        spare = bytes_of(memory) - least_memory()
-        self._room = _LEAST_ROOM + spare - spare // 8  # adding the counts on disk up takes some, too
+        self._room = _room_in(memory)
         self.classifier = classifier_of(store)
         self.path, self.keep = store.path, store.keep
         self.learned = Counts(store.fingerprint)
@@ -409,27 +397,10 @@ class Bounded:
         """The type of the labels of the file; None before the first."""
         return type_of(self._store.labels())
 
-    def slim(self, name: str, min_df: int) -> int:
-        """Write a copy that keeps nothing but counts, without the words of fewer than `min_df` documents."""
-        store, like = self._store, self.classifier
-        like.take_on(*chosen_of(store))
-        check_slim(like, min_df, has_memory=True)
-        folder = os.path.dirname(os.path.abspath(name))
-        with store.reading(), Spill(store.fingerprint, folder, self._room) as spill:
-            for sign, counts in store.pieces():
-                if sign < 0:
-                    raise StoreError(
-                        "documents were unlearned since this was compacted, so that all counts must be in memory",
-                        file=store.path,
-                        hint=("compact it first, or leave ", Option("memory"), " out"),
-                    )
-                spill.add(counts)
-            return write_slim(name, like, store.pruned, min_df, lambda transaction: _fill(transaction, spill, min_df))
 
-
-def open_bounded(path: Path, memory: str | int, *, read_only: bool = False) -> Bounded:
+def open_bounded(path: Path, memory: str | int) -> Bounded:
     """Open a file to learn within some memory."""
-    return open_with(path, lambda store: Bounded(store, memory), read_only=read_only)
+    return open_with(path, lambda store: Bounded(store, memory), read_only=False)
 
 
 @contextmanager
@@ -443,8 +414,19 @@ def creating_bounded(
 
 def slim_bounded(path: Path, copy: Path, memory: str | int, *, min_df: int = 1) -> int:
     """Write a copy as `StoredClassifier.slim` does, of a file that need not fit into memory."""
-    with closing(open_bounded(path, memory, read_only=True)) as old:
-        return old.slim(os.fspath(copy), min_df)
+    name, room = os.fspath(copy), _room_in(memory)
+    with closing(Store.open(os.fspath(path), read_only=True)) as store, store.reading():
+        like = classifier_of(store)
+        like.take_on(*chosen_of(store))
+        check_slim(like, min_df, has_memory=True)
+        with Spill(store.fingerprint, os.path.dirname(os.path.abspath(name)), room) as spill:
+            for sign, counts in store.pieces():
+                if sign < 0:
+                    problem = "documents were unlearned since this was compacted, so that all counts must be in memory"
+                    hint = "compact it first, or leave ", Option("memory"), " out"
+                    raise StoreError(problem, file=store.path, hint=hint)
+                spill.add(counts)
+            return write_slim(name, like, store.pruned, min_df, lambda transaction: _fill(transaction, spill, min_df))
 
 
 def _fill(transaction: Transaction, spill: Spill, min_df: int) -> int:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from weakref import WeakSet
 
 from bunrui.counts import Counts, Label
-from bunrui.errors import LabelError, MovedError, Step, StoreError, UnlearnError
+from bunrui.errors import LabelError, MovedError, Option, Step, StoreError, UnlearnError
 from bunrui.labels import TYPES, label_of, text_of
 from bunrui.store.codec import Head, Part, Unpacker, counts_by_part, join_parts
 from bunrui.store.connection import (
@@ -130,10 +130,8 @@ class Store:
     def db(self) -> Connection:
         """The connection."""
         if self._db is None:
-            raise StoreError(
-                f"{self.path} was open when this process was forked: open it in a process that is started anew, such "
-                "as multiprocessing's 'spawn' does"
-            )
+            hint = "open it in a process that is started anew, such as multiprocessing's 'spawn' does"
+            raise StoreError(f"{self.path} was open when this process was forked", hint=hint)
         return self._db
 
     # Opening and closing
@@ -166,9 +164,8 @@ class Store:
                     version = max(version, OF_STRINGS)
                 store = cls(path, db, version, read_only=read_only)
                 if not read_only and not db.has_mark() and not store._checkpoint(_MARK_SECONDS):
-                    raise StoreError(
-                        f"{path} is of an older bunrui, and another process reads it: try again when that has ended"
-                    )
+                    problem = f"{path} is of an older bunrui, and another process reads it"
+                    raise StoreError(problem, hint="try again when that has ended")
                 return store
             except BaseException:
                 db.close()
@@ -198,6 +195,12 @@ class Store:
                 self._db.close()
 
     # Reading
+
+    def check_keeps_documents(self) -> None:
+        """Refuse a file that keeps counts only."""
+        if self.keep == "nothing":
+            problem = f"{self.path} keeps nothing of its documents, so that it cannot tell them apart"
+            raise StoreError(problem, hint=("learn them into a file with ", Option("keep", "text")))
 
     def unpacker(self) -> Unpacker:
         """For the blobs of this file."""
@@ -281,12 +284,15 @@ class Store:
 
     def set_label_type(self, kind: type) -> None:
         """Remember the type of the labels; call while writing, when the file has none."""
-        if kind is self.label_type():
-            return
-        value = json.dumps(kind.__name__)
-        self.db.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('label_type', ?)", (value,))
-        seal(self.db, "meta", "key = 'label_type'")
-        self._hide_from_older()
+        if kind is not self.label_type():
+            self._describe("label_type", kind.__name__)
+            self._hide_from_older()
+
+    def _describe(self, key: str, value: Any) -> None:
+        """Write a value of the description."""
+        row = key, json.dumps(value, default=float)  # NumPy's numbers too
+        self.db.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", row)
+        seal(self.db, "meta", "key = ?", (key,))
 
     def _hide_from_older(self) -> None:
         """Give the file the format that versions for labels of strings alone refuse."""
@@ -484,9 +490,7 @@ class Store:
 
     def save_settings(self, settings: Mapping[str, Any]) -> None:
         """Change how the counts are read; call while writing."""
-        text = json.dumps(settings, default=float)
-        self.db.execute("UPDATE meta SET value = ? WHERE key = 'settings'", (text,))
-        seal(self.db, "meta", "key = 'settings'")
+        self._describe("settings", settings)
         if _has_typed_prior(settings):  # which older versions would call damage
             self._hide_from_older()
 
@@ -498,8 +502,7 @@ class Store:
 
     def new_generation(self) -> None:
         """Make all readers read everything again; call while writing."""
-        self.db.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'generation'")
-        seal(self.db, "meta", "key = 'generation'")
+        self._describe("generation", self.state().generation + 1)
 
 
 _stores: WeakSet[Store] = WeakSet()

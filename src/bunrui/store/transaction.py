@@ -328,15 +328,13 @@ def _check_apart(store: Store, newest: Entry, to: int) -> None:
     """Refuse to undo transactions that the snapshot stands for: nobody can tell them apart any more."""
     joined = store.snapshot()
     if newest.number <= joined:
-        raise StoreError(
-            f"the last change of {store.path} was joined with those before it, by compact or because they were "
-            "many, and cannot be undone: learn or unlearn its documents instead"
-        )
-    if History(store).standing(to, joined):
-        raise StoreError(
-            f"the changes of {store.path} up to {joined} were joined, by compact or because they were many, and cannot "
-            f"be undone: take back those after {joined}, or unlearn documents of the others"
-        )
+        what, hint = "the last change", "learn or unlearn its documents instead"
+    elif History(store).standing(to, joined):
+        what, hint = f"change {joined}", f"take back those after {joined}, or unlearn documents of the others"
+    else:
+        return
+    why = "by compact or because they were many"
+    raise StoreError(f"{what} of {store.path} was joined with those before it, {why}, and cannot be undone", hint=hint)
 
 
 def _restore(store: Store, last: Entry) -> None:
@@ -346,7 +344,7 @@ def _restore(store: Store, last: Entry) -> None:
         store.unpacker().check_text(*names)
         store.db.execute("UPDATE labels SET name = ? WHERE name = ?", names)
         seal(store.db, "labels", "name = ?", names[:1])
-    elif last.kind in ("set", "calibrate") and isinstance(last.note.get("before"), dict):
-        store.save_settings(last.note["before"])
-    elif isinstance(last.note.get("settings_before"), dict):  # a model was chosen
-        store.save_settings(last.note["settings_before"])
+    # Other changes have settings to put back if they have chosen a model.
+    before = last.note.get("before" if last.kind in ("set", "calibrate") else "settings_before")
+    if isinstance(before, dict):
+        store.save_settings(before)
