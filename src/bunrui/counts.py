@@ -335,12 +335,9 @@ class Counts:
         """Counts of their own."""
         vocabulary = Vocabulary(*(array.copy() for array in self.vocabulary))
         postings = Postings(*(array.copy() for array in self.postings))
-        return Counts(self.fingerprint, vocabulary, postings, labels=self.labels, totals=self.all_totals())
-
-    def all_totals(self) -> Totals:
-        """A copy of the totals of documents."""
         by_class = (self.doc_count.copy(), self.term_sum.copy(), self.doc_freq_sum.copy())
-        return Totals(*by_class, self.n_docs, self.n_terms, self.n_doc_freq)
+        totals = Totals(*by_class, self.n_docs, self.n_terms, self.n_doc_freq)
+        return Counts(self.fingerprint, vocabulary, postings, labels=self.labels, totals=totals)
 
     def pruned(self, min_df: int) -> Counts:
         """A copy without the features of fewer documents."""

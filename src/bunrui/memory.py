@@ -207,16 +207,11 @@ class Pool(Protocol):
 
 
 class KeptPool:
-    """A pool in memory."""
+    """A pool in memory; its key is how often it has changed."""
 
     def __init__(self) -> None:
         self._texts: dict[bytes, Any] = {}
-        self._n_changes = 0
-
-    @property
-    def key(self) -> int:
-        """How often it has changed."""
-        return self._n_changes
+        self.key = 0
 
     def __len__(self) -> int:
         return len(self._texts)
@@ -228,7 +223,7 @@ class KeptPool:
     def add(self, texts: PoolTexts) -> None:
         """Take texts in."""
         self._texts |= texts
-        self._n_changes += 1
+        self.key += 1
 
     def remove(self, digests: Sequence[bytes]) -> None:
         """Let texts go, all or none: all of them must be there."""
@@ -237,7 +232,7 @@ class KeptPool:
                 raise UnlearnError(f"text {row} is not among those without a label: nothing was taken back", row)
         for digest in digests:
             del self._texts[digest]
-        self._n_changes += 1
+        self.key += 1
 
 
 class Memory:

@@ -469,8 +469,8 @@ def test_several_labels_need_texts(run, kept: str, action: list[str]) -> None:
     assert run("label", *action) == (
         1,
         "",
-        "error: a.bunrui keeps no texts, and some of its documents have several labels, so that their words cannot be "
-        "told apart: learn the documents again with other labels\n",
+        "error: a.bunrui keeps no texts to tell the words of documents with several labels apart: learn the documents "
+        "again with other labels\n",
     )
     assert state(run) == before
 

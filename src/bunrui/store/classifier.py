@@ -47,7 +47,6 @@ from bunrui.store.options import (
     open_with,
     options_of,
     settings_of,
-    summary_of,
     write_slim,
 )
 from bunrui.store.sessions import Learning, Sum, Unlearning
@@ -591,7 +590,7 @@ class StoredClassifier(AnyClassifier):
                 "unlabelled": None if pool is None else {**pool.to_dict(), "line": pool.describe()},
                 "is_trained": is_trained,
                 "trained_documents": n_trained,
-                "calibration": None if self.calibration is None else summary_of(self, self.calibration, n_changed),
+                "calibration": None if self.calibration is None else self._calibration_info(n_changed),
                 "analyzer": store.analyzer,
                 "fingerprint": store.fingerprint,
                 "keep": store.keep,
@@ -605,6 +604,11 @@ class StoredClassifier(AnyClassifier):
                 "changed": changed or store.created,
                 "format": n_format,
             }
+
+    def _calibration_info(self, n_changed: int) -> dict[str, Any]:
+        names = ("model", "n_docs", "ece_before", "ece_after", "log_loss_before", "log_loss_after")
+        measures = {name: getattr(self.calibration, name) for name in names}
+        return measures | {"applies": self.is_calibrated, "changed_since": n_changed}
 
     def copy(self, path: Path) -> None:
         """Write a copy of the file, also while others change it."""

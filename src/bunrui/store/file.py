@@ -72,7 +72,8 @@ class File:
     def __init__(self, store: Store, *, read_only: bool) -> None:
         self.store = store
         self.classifier = classifier_of(store)
-        self.memory = Memory(Counts(store.fingerprint), LogDocuments(self))
+        # A strong reference would keep the memory, with all counts, after the last use of the file.
+        self.memory = Memory(Counts(store.fingerprint), proxy(self))
         self._pool = self.memory.pool = FilePool(self)
         self.read_only = read_only
         self.lock = Mutex()
@@ -185,7 +186,7 @@ class File:
         with self.use():
             with self._session():
                 before = self.state
-                transaction = self.store.transaction(kind, **note)
+                transaction = Transaction(self.store, kind, note)
                 if self.store.is_crowded():
                     transaction.snapshot(self.memory.counts, transaction.number - 1)
                     join(self.store, transaction.number - 1)
@@ -249,7 +250,7 @@ class File:
                 changed = {name: value for name, value in settings.items() if value != before.get(name)}
                 if not changed:
                     return
-                transaction = self.store.transaction(kind, **changed, before=before)
+                transaction = Transaction(self.store, kind, {**changed, "before": before})
                 self.store.save_settings(before | settings)
                 counts, metric = self.memory.counts, choice.metric if choice else "accuracy"
                 has_choice = can_choose(self.store, counts.n_docs, before | settings)
@@ -265,7 +266,7 @@ class File:
         with self.use():
             with self._session():
                 heading = self._heading_to_stay()
-                compact(self.store, self.store.transaction("compact"), self.memory.counts)
+                compact(self.store, Transaction(self.store, "compact"), self.memory.counts)
                 stamp_weights(self.store, heading)
                 state = self.store.state()
             self.state = state
@@ -371,27 +372,15 @@ class File:
         self.check_not_read_only(verb)
         check_not_pruned(self.store, verb)
 
-
-class LogDocuments:
-    """The documents of the log, batch by transaction, for models that are trained from them."""
-
-    def __init__(self, file: File) -> None:
-        # The file has the memory, which has these: a strong reference would keep all counts after the last use.
-        self._file = proxy(file)
+    # As `bunrui.memory.Documents`: the documents of the log, for models that are trained from them
 
     def check(self, model: str) -> None:
         """Refuse a model that needs documents where the file keeps none."""
-        check_keeps(model, self._file.store.keep, self._file.store.path)
-
-    @contextmanager
-    def at_rest(self) -> Iterator[None]:
-        """A block in which the memory equals the file, and neither changes."""
-        with self._file.at_rest():
-            yield
+        check_keeps(model, self.store.keep, self.store.path)
 
     def batches(self, mark: Any) -> tuple[bool, Iterator[Batch], Any]:
         """As `bunrui.memory.Documents` has it; call `at_rest`."""
-        store = self._file.store
+        store = self.store
         state = store.state()
         # Blocks of the transactions that the snapshot stands for may have been joined since.
         goes_on = mark is not None and store.snapshot() <= mark.tx and kinds_since(store, mark) <= set(GOES_ON)
@@ -404,9 +393,9 @@ class LogDocuments:
 
         Weights that are damaged are as good as none where documents are there to train the model again.
         """
-        store = self._file.store
+        store = self.store
         try:
-            stored = find_weights(store, options, self._file.memory.counts)
+            stored = find_weights(store, options, self.memory.counts)
             return None if stored is None else make(read_weights(store, stored.heading), stored.mark, stored.is_current)
         except DataError as error:
             damaged = weights.unpacker_of(store).damaged(str(error))
@@ -419,19 +408,19 @@ class LogDocuments:
 
     def draw(self, n_classes: int) -> Drawn:
         """A sample of the documents, as `bunrui.memory.Documents` has it; call `at_rest`."""
-        return draw(self._file.store, n_classes)
+        return draw(self.store, n_classes)
 
     def _check_counts(self) -> None:
         """Refuse a log that lacks documents, or has others: no model can be trained from the rest."""
-        counts, store = self._file.memory.counts, self._file.store
+        counts, store = self.memory.counts, self.store
         expected = {label: n for label, (n, _, _) in counts.class_totals().items()}
         if store.log.doc_counts() != (counts.n_docs, expected):
             raise store.unpacker().damaged("its log has other documents than its counts")
 
     def _read(self, after: int) -> Iterator[Batch]:
         """Blocks, cut where a transaction begins: all of one have its time for their number."""
-        names = self._file.store.labels()
-        for _, block in self._file.store.log.blocks(after):
+        names = self.store.labels()
+        for _, block in self.store.log.blocks(after):
             labels = [[names[k] for k in label_set] for label_set in block.label_sets]
             borders = np.flatnonzero(np.diff(block.times)) + 1
             for rows in np.split(np.arange(block.n_docs), borders):

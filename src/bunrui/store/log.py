@@ -449,11 +449,6 @@ class Log:
             seen.add(row[0])
             yield row
 
-    def check_numbers(self) -> None:
-        """Refuse blocks of transactions that there never were: only the blobs of these rows have checksums."""
-        if self._store.db.execute("SELECT 1 FROM documents WHERE tx NOT IN (SELECT tx FROM transactions)").fetchone():
-            raise self._store.unpacker().damaged("the log has blocks of changes that there never were")
-
     def doc_counts(self) -> tuple[int, dict[str, int]]:
         """How many documents there are, and how many of each label that has any."""
         names = self._store.labels()
@@ -468,7 +463,8 @@ class Log:
 
     def index(self, by: str) -> Index:
         """Where documents stand, by their "digests" or "ids", as the file has them now."""
-        known, rewritten, (block, removal) = self._known.get(by), self._store.rewrite_state(), self._ends()
+        known, (block, removal) = self._known.get(by), self._ends()
+        rewritten = self._store.state().generation, self._store.snapshot()
         if known is None or known.rewritten != rewritten or self._n_new(known) > _FEW:
             index = Index(list(self._keyed(by, 0, self.gone())))
         else:

@@ -146,16 +146,6 @@ def hashing_of(classifier: AnyClassifier, n_used: int) -> dict[str, Any] | None:
     return sharing(n_used, bits)._asdict() if bits else None
 
 
-def summary_of(classifier: AnyClassifier, calibration: Calibration, n_changed: int) -> dict[str, Any]:
-    """The measures of a calibration, and the number of documents that were learned or unlearned since."""
-    names = ("model", "n_docs", "ece_before", "ece_after", "log_loss_before", "log_loss_after")
-    return {
-        **{name: getattr(calibration, name) for name in names},
-        "applies": classifier.is_calibrated,
-        "changed_since": n_changed,
-    }
-
-
 def check_slim(classifier: AnyClassifier, min_df: Any, *, has_memory: bool = False) -> None:
     """Refuse a slim copy that could not answer; with `has_memory`, the copy is to be made within some memory."""
     check_whole("min_df", min_df)
@@ -189,7 +179,7 @@ def write_slim(
         # The chosen model stays: the copy has no documents to choose by.
         store = new_store(temporary, name, like, "nothing", least, like.effective_settings)
         with closing(store), store.writing():
-            transaction = store.transaction("slim", **note)
+            transaction = Transaction(store, "slim", note)
             if isinstance(content, Counts):
                 transaction.snapshot(content, transaction.number)
                 transaction.n_docs = content.n_docs

@@ -7,14 +7,16 @@ pool is the sum of all rows, each text once.  So to undo a change is to delete i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from weakref import proxy
 
 import numpy as np
 
+from bunrui.errors import UnlearnError
 from bunrui.memory import DIGEST, by_digest, document_digests, key_words
+from bunrui.phrases import excerpt
 from bunrui.store.log import COLUMNS, HEADING, Block, cut_into_blocks
 from bunrui.store.schema import insert
 
@@ -23,17 +25,15 @@ if TYPE_CHECKING:
     from bunrui.store.store import Store
 
 
+_EXCERPT = 60  # characters
+
+
 class FilePool:
     """The pool of a file, as `bunrui.memory.Pool` has it; it knows how many there are, and reads them when asked."""
 
     def __init__(self, file: File) -> None:
         self._file = proxy(file)  # which has the memory, which has this
-        self._n_texts, self._key = 0, (0, 0)
-
-    @property
-    def key(self) -> tuple[int, int]:
-        """The generation of the file, and its last row."""
-        return self._key
+        self._n_texts, self.key = 0, (0, 0)  # the generation of the file, and its last row
 
     def __len__(self) -> int:
         return self._n_texts
@@ -50,8 +50,8 @@ class FilePool:
         """Count the texts of the file anew if they have changed; call while the file does not change."""
         store = self._file.store
         key = store.state().generation, last_row(store)
-        if key != self._key:
-            self._n_texts, self._key = len(read_digests(store)), key
+        if key != self.key:
+            self._n_texts, self.key = len(read_digests(store)), key
 
 
 def last_row(store: Store) -> int:
@@ -136,27 +136,20 @@ class PoolChange:
         self._write(new, 1)
         self.known.update(new)
 
-    def remove(self, texts: Iterable[Any]) -> int | None:
-        """Let texts go; the place of the first that is not there, and then nothing goes."""
-        listed = list(texts)
-        for row, text in enumerate(listed):
-            if next(iter(_by_digest([text]))) not in self.known:
-                return row
-        gone = _by_digest(listed)
+    def remove(self, texts: Sequence[Any] | None) -> None:
+        """Let texts go, by default all; all or none of them: each must be there."""
+        gone = read_texts(self._store) if texts is None else _by_digest(texts)
+        for digest, text in gone.items():
+            if texts is not None and digest not in self.known:
+                raise UnlearnError(f"this is not among the texts without a label: {quote(text)}", texts.index(text))
         self._write(gone, -1)
         self.known.difference_update(gone)
-        return None
 
     def rewrite(self) -> None:
         """Join all blocks, and leave nothing of the texts that went."""
         texts = read_texts(self._store)
         self._store.db.execute("DELETE FROM unlabelled")
         self._write(texts, 1)
-
-    def clear(self) -> None:
-        """Let all texts go."""
-        self._write(read_texts(self._store), -1)
-        self._known = set()
 
     def _write(self, texts: Mapping[bytes, Any], sign: int) -> None:
         for some in _apart(texts.values()):
@@ -165,6 +158,11 @@ class PoolChange:
             rows = ((self._tx, sign, *make(lo, hi).row()) for lo, hi in pairwise(bounds))
             insert(self._store.db, "unlabelled", f"tx, sign, {COLUMNS}", rows)
         self.n_texts += len(texts)
+
+
+def quote(text: Any) -> str:
+    """The beginning of a text, for messages."""
+    return repr(excerpt(str(text), _EXCERPT))
 
 
 def _apart(texts: Iterable[Any]) -> list[list[Any]]:

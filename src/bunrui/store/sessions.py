@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,83 +28,67 @@ from bunrui.kernel.slices import each_slice, n_threads
 from bunrui.labels import type_of
 from bunrui.memory import document_digests, key_words
 from bunrui.models import AUTO
-from bunrui.phrases import excerpt
 from bunrui.store.codec import Part, pack_part
 from bunrui.store.file import check_not_pruned, find_seen
 from bunrui.store.log import Names, Seen, cut_into_blocks
 from bunrui.store.options import Path, check_slim, chosen_of, classifier_of, creating_store, open_with, write_slim
-from bunrui.store.pool import PoolChange
+from bunrui.store.pool import PoolChange, quote
 from bunrui.store.store import Store
 from bunrui.store.transaction import Transaction
 
-_EXCERPT = 60
-
 
 class Sum:
-    """Counts of documents, batch by batch; `total` is None before the first."""
+    """Counts of documents, batch by batch: in memory, or in a spill, for a file whose own counts nobody has read.
 
-    def __init__(self, classifier: AnyClassifier) -> None:
-        self._classifier = classifier
-        self.total: Counts | None = None
+    Attributes
+    ----------
+    n_features : int
+        How many features a spill had in all, when it is finished.
+    """
+
+    def __init__(self, classifier: AnyClassifier, spill: Spill | None = None, seen: Seen | None = None) -> None:
+        """With a spill, it shares the room with the digests in `seen`."""
+        self._classifier, self._spill, self._seen = classifier, spill, seen
+        self._room = spill.room if spill is not None else 0
+        self._total: Counts | None = None
+        self.n_features = 0
 
     def sets(self, labels: Any, n_docs: int) -> LabelSets:
-        """Labels, those that the classifier knows first."""
-        counts = self._classifier.counts
+        """Labels, those that are known first."""
+        counts = self._classifier.counts if self._spill is None else self._spill.head
         return label_sets(labels, n_docs, counts.label_ids if counts.n_docs else {})
 
     def add(self, texts: Any, sets: LabelSets) -> None:
         """Count a batch."""
         counts = self._classifier.count_sets(texts, sets)
-        if self.total is None:
-            self.total = counts
+        if self._spill is not None:
+            self._make_room(self._spill)
+            self._spill.add(counts)
+        elif self._total is None:
+            self._total = counts
         else:
-            self.total.add(counts)
+            self._total.add(counts)
             release(counts)
 
-    def finish(self, transaction: Transaction, sign: int) -> None:
-        """Tell the transaction."""
-        if self.total is not None:
-            if sign < 0:
-                self._classifier.counts.check_covers(self.total)
-            transaction.changes.append((sign, self.total))
-
-
-class SpilledSum:
-    """Counts of documents in bounded memory, for a file whose own counts nobody has read.
-
-    Attributes
-    ----------
-    n_features : int
-        How many there were in all, when it is finished.
-    """
-
-    def __init__(self, classifier: AnyClassifier, spill: Spill, seen: Seen | None) -> None:
-        self._classifier = classifier
-        self._spill = spill
-        self._seen = seen
-        self._room = spill.room
-        self.n_features = 0
-
-    def sets(self, labels: Any, n_docs: int) -> LabelSets:
-        """Labels, those that came before first."""
-        return label_sets(labels, n_docs, self._spill.head.label_ids)
-
-    def add(self, texts: Any, sets: LabelSets) -> None:
-        """Count a batch."""
+    def _make_room(self, spill: Spill) -> None:
         if self._seen is not None:
-            self._spill.room = self._room - self._seen.n_bytes
-            if self._spill.room < 0:
+            spill.room = self._room - self._seen.n_bytes
+            if spill.room < 0:
                 problem = f"the digests of {len(self._seen):,} documents take all of the memory"
                 hint = "give more with ", Option("memory", ...), ", or use a file with ", Option("keep", "nothing")
                 raise StoreError(problem, option="memory", hint=hint)
-        self._spill.add(self._classifier.count_sets(texts, sets))
 
     def finish(self, transaction: Transaction, sign: int) -> None:
         """Tell the transaction."""
-        assert sign == 1
-        transaction.add_parts(self._spill.head, self._parts)
+        if self._spill is not None:
+            transaction.add_parts(self._spill.head, self._parts)
+        elif self._total is not None:
+            if sign < 0:
+                self._classifier.counts.check_covers(self._total)
+            transaction.changes.append((sign, self._total))
 
     def _parts(self, label_ids: Integers) -> Iterator[Part]:
+        assert self._spill is not None
         for part in self._spill.parts(lambda cells: pack_part(cells, label_ids)):
             self.n_features += part.n_features
             yield part
@@ -124,7 +107,7 @@ class _Session:
 
     _sign = 1
 
-    def __init__(self, store: Store, transaction: Transaction, total: Sum | SpilledSum) -> None:
+    def __init__(self, store: Store, transaction: Transaction, total: Sum) -> None:
         self._store = store
         self._transaction = transaction
         self.n_docs = 0
@@ -162,9 +145,8 @@ class _Session:
 
     def _label_sets(self, sets: LabelSets) -> list[list[int]]:
         """The file's ids of the labels of every group."""
-        ids = self._transaction.label_ids(sets.labels)[sets.indices].tolist()
-        bounds = sets.members.tolist()
-        return [ids[a:b] for a, b in pairwise(bounds)]
+        ids = dict(zip(sets.labels, self._transaction.label_ids(sets.labels).tolist(), strict=True))
+        return [[ids[name] for name in names] for names in sets.names]
 
 
 class Learning(_Session):
@@ -176,9 +158,7 @@ class Learning(_Session):
         Documents whose text had been learned before, or comes twice; None where the file keeps nothing.
     """
 
-    def __init__(
-        self, store: Store, transaction: Transaction, total: Sum | SpilledSum, seen: Seen | None, unique: bool
-    ) -> None:
+    def __init__(self, store: Store, transaction: Transaction, total: Sum, seen: Seen | None, unique: bool) -> None:
         super().__init__(store, transaction, total)
         self.seen = seen
         self._unique = unique
@@ -224,8 +204,7 @@ class Learning(_Session):
         again = self.seen.add(keys)
         if self._unique and again.any():
             row = int(again.argmax())
-            shown = excerpt(str(texts[row]), _EXCERPT)
-            raise DuplicateError(f"this was learned before, or comes twice: {shown!r}", row)
+            raise DuplicateError(f"this was learned before, or comes twice: {quote(texts[row])}", row)
         self.n_duplicates += int(again.sum())
         if self.n_duplicates:
             self._transaction.note["duplicates"] = self.n_duplicates
@@ -247,14 +226,7 @@ class Unlearning(_Session):
     def add_unlabelled(self, texts: Any | None) -> None:
         """Let a batch of texts without a label go, or all of them."""
         with self._all_or_none():
-            if texts is None:
-                self.unlabelled.clear()
-                return
-            listed = _check_list(texts)
-            row = self.unlabelled.remove(listed)
-            if row is not None:
-                shown = excerpt(str(listed[row]), _EXCERPT)
-                raise UnlearnError(f"this is not among the texts without a label: {shown!r}", row)
+            self.unlabelled.remove(None if texts is None else _check_list(texts))
 
     def _find(self, texts: Any, sets: LabelSets) -> dict[int, list[int]]:
         """Where the documents stand in the log."""
@@ -263,7 +235,7 @@ class Unlearning(_Session):
         if missing:
             row = missing[0]
             names = ", ".join(map(repr, sets.names[sets.groups[row]]))
-            raise UnlearnError(f"this was never learned as {names}: {excerpt(str(texts[row]), _EXCERPT)!r}", row)
+            raise UnlearnError(f"this was never learned as {names}: {quote(texts[row])}", row)
         return found
 
 
@@ -383,9 +355,9 @@ class Bounded:
         check_not_pruned(store, kind)
         folder = os.path.dirname(os.path.abspath(self.path))
         with Spill(store.fingerprint, folder, self._room) as spill, store.writing():
-            transaction = store.transaction(kind, **(note or {}))
+            transaction = Transaction(store, kind, note or {})
             seen = find_seen(store, needed=unique)
-            total = SpilledSum(self.classifier, spill, seen)
+            total = Sum(self.classifier, spill, seen)
             session = Learning(store, transaction, total, seen, unique)
             yield session
             session.finish()

@@ -44,7 +44,6 @@ from bunrui.store.schema import (
     seal,
     version_of,
 )
-from bunrui.store.transaction import Transaction
 
 KEEPS = ("nothing", "digests", "text")  # the further right, the more
 
@@ -199,8 +198,8 @@ class Store:
     def check_keeps_documents(self) -> None:
         """Refuse a file that keeps counts only."""
         if self.keep == "nothing":
-            problem = f"{self.path} keeps nothing of its documents, so that it cannot tell them apart"
-            raise StoreError(problem, hint=("learn them into a file with ", Option("keep", "text")))
+            hint = "learn them into a file with ", Option("keep", "text")
+            raise StoreError(f"{self.path} keeps nothing of its documents", hint=hint)
 
     def unpacker(self) -> Unpacker:
         """For the blobs of this file."""
@@ -341,10 +340,6 @@ class Store:
         self.unpacker().check_whole(tx)
         return int(tx)
 
-    def rewrite_state(self) -> tuple[int, int]:
-        """Generation and snapshot: as long as both are the same, blocks of the log only come, and stay as they are."""
-        return self.state().generation, self.snapshot()
-
     @contextmanager
     def reading(self) -> Iterator[None]:
         """A block in which the file does not change, whatever others write."""
@@ -393,11 +388,6 @@ class Store:
             empty_file(temporary, path)
             with self.reading(), explain_errors(path), closing(sqlite3.connect(temporary)) as target:
                 self.db.backup(target)
-
-    def integrity(self) -> list[str]:
-        """Problems that SQLite finds in the file."""
-        found = [problem for (problem,) in self.db.execute("PRAGMA integrity_check(10)")]
-        return [] if found == ["ok"] else found
 
     # Writing
 
@@ -474,10 +464,6 @@ class Store:
             yield
         finally:
             self.db.execute(f"PRAGMA busy_timeout = {usual}")
-
-    def transaction(self, kind: str, **note: Any) -> Transaction:
-        """A new entry in the list of transactions; call while writing."""
-        return Transaction(self, kind, note)
 
     def is_crowded(self) -> bool:
         """Whether the deltas should be folded into a snapshot."""

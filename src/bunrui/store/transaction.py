@@ -58,7 +58,7 @@ def sign(author: str | None, key: str = "by") -> dict[str, str]:
 
 
 class Transaction:
-    """Under way; made by `Store.transaction`.
+    """An entry in the list of changes that is under way; make it while writing.
 
     Attributes
     ----------
@@ -74,11 +74,11 @@ class Transaction:
         More fields for the list of changes, as JSON.
     """
 
-    def __init__(self, store: Store, kind: str, note: Mapping[str, Any]) -> None:
+    def __init__(self, store: Store, kind: str, note: Mapping[str, Any] | None = None) -> None:
         self._store = store
         self.kind = kind
         insert = "INSERT INTO transactions (kind, time, n_docs, note) VALUES (?, ?, 0, ?) RETURNING tx"
-        self.note = {**note, **sign(store.author)}
+        self.note = {**(note or {}), **sign(store.author)}
         moment = datetime.now(UTC)
         self.time = int(moment.timestamp() * 1e6)
         self.number: int = self._db.execute(insert, (kind, write_time(moment), self._note())).fetchone()[0]
