@@ -37,25 +37,20 @@ def check(file: File) -> Report:
         try:
             store.check_rows()
             counts, _ = store.load()
-        except BunruiError as error:
-            report.wrong.append(str(error))
-            return report
-        what = "settings, labels and changes: checksums"
-        if store.is_sealed:
-            report.right.append(what)
-        else:
-            report.unknown.append(f"{what}: bunrui adds them when it first opens an older file to change it")
-        report.right.append(f"snapshot and deltas: checksums, totals; features: {counts.n_features:,}")
-        try:
+            what = "settings, labels and changes: checksums"
+            if store.is_sealed:
+                report.right.append(what)
+            else:
+                report.unknown.append(f"{what}: bunrui adds them when it first opens an older file to change it")
+            report.right.append(f"snapshot and deltas: checksums, totals; features: {counts.n_features:,}")
             if store.keep == "nothing":
                 report.unknown.append("the counts, from their documents: the file keeps none")
             else:
                 _check_log(file, counts, report)
-            if store.keep == "text" and len(file.memory.pool):
+            n_texts = len(file.memory.pool)
+            if store.keep == "text" and n_texts:
                 n_wrong = count_wrong(store)
-                _say(
-                    report, not n_wrong, f"texts without a label: {len(file.memory.pool):,}", f"{n_wrong:,} do not fit"
-                )
+                _say(report, not n_wrong, f"texts without a label: {n_texts:,}", f"{n_wrong:,} do not fit")
             if report.is_right:
                 _check_weights(file, counts, report)
         except BunruiError as error:

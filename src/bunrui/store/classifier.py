@@ -11,21 +11,12 @@ from typing import Any
 
 from bunrui.calibration import Calibration
 from bunrui.choice import Choice
-from bunrui.classifier import (
-    OPTIONS,
-    AnyClassifier,
-    Labels,
-    TextClassifier,
-    Texts,
-    check_classifier,
-    check_names,
-    complete_options,
-)
+from bunrui.classifier import OPTIONS, AnyClassifier, Labels, TextClassifier, Texts, check_names, complete_options
 from bunrui.counts import Label
 from bunrui.engines.labelgroups import check_new
-from bunrui.errors import Option, OptionError, StoreError, check_whole
+from bunrui.errors import Option, OptionError, check_whole
 from bunrui.labels import as_list, is_label, type_of
-from bunrui.memory import Digests, document_digests
+from bunrui.memory import Digests, by_digest
 from bunrui.models import AUTO, TRAINED
 from bunrui.models.kinds import is_kept
 from bunrui.models.model import Model
@@ -35,20 +26,7 @@ from bunrui.store.file import File, find_seen
 from bunrui.store.lifecycle import Document, Page, Selection
 from bunrui.store.log import Names
 from bunrui.store.merge import Source, merge
-from bunrui.store.options import (
-    Path,
-    can_choose,
-    check_keeps,
-    check_slim,
-    choose_now,
-    chosen_of,
-    creating_store,
-    hashing_of,
-    open_with,
-    options_of,
-    settings_of,
-    write_slim,
-)
+from bunrui.store.options import Path, check_keeps, check_slim, creating_store, hashing_of, open_with, write_slim
 from bunrui.store.sessions import Learning, Sum, Unlearning
 from bunrui.store.store import Store
 from bunrui.store.transaction import Entry, History
@@ -131,19 +109,7 @@ class StoredClassifier(AnyClassifier):
 
     def refresh(self) -> bool:
         """Take in the changes of other processes; return whether there were any."""
-        is_new = self._file.catch_up()
-        if self._is_twin:
-            return is_new
-        with self._file.use():
-            store = self._file.store
-            options, chosen = options_of(store), chosen_of(store)
-        if options != self.get_params():
-            self._classifier.set_params(**options).check_options()
-            is_new = True
-        if chosen != (self.choice, self.calibration, self.pool_weight):
-            self._classifier.take_on(*chosen)
-            is_new = True
-        return is_new
+        return self._file.catch_up() if self._is_twin else self._file.refresh()
 
     # Learning
 
@@ -222,7 +188,7 @@ class StoredClassifier(AnyClassifier):
         choice = _choice(texts, ids, digests)
         known = None
         if texts is not None and self.keep != "text":
-            known = {digest.tobytes(): text for digest, text in zip(document_digests(texts), texts, strict=True)}
+            known = by_digest(texts)
         names = lifecycle.check_labels(as_list(labels))
         check_new(names)
         new_labels = lifecycle.one_for_one(names[0]) if is_label(labels) else lambda _: names
@@ -308,8 +274,6 @@ class StoredClassifier(AnyClassifier):
 
         `kind` and `note` are for the list of changes.
         """
-        for other in others:
-            check_classifier(other)
         sources = [Source(other, other._file if isinstance(other, StoredClassifier) else None) for other in others]
         skipped = merge(self._file, sources, unique=unique, kind=kind, note=note)
         self._file.train_when_due()
@@ -506,12 +470,9 @@ class StoredClassifier(AnyClassifier):
         if self.keep == "text" or not self._file.trained(checked.get_params())[0]:
             check_keeps(checked.model, self.keep, self.path)
         has_changed = checked.settings != self.settings
-        self._file.configure(
-            settings_of(checked.settings) | ({"choice": None, "pool_weight": None} if has_changed else {})
-        )
+        self._file.configure(checked.settings | ({"choice": None, "pool_weight": None} if has_changed else {}))
         self._classifier.set_params(**checked.get_params())
-        with self._file.use():
-            self._classifier.take_on(*chosen_of(self._file.store))
+        self._file.refresh()
         self._file.train_when_due()
         return self
 
@@ -525,14 +486,7 @@ class StoredClassifier(AnyClassifier):
         self._check_auto()
         if self._is_twin:
             raise OptionError("a model is chosen for a file: ask the classifier that `open` gave")
-        with self._file.use():
-            can = can_choose(self._file.store, self.counts.n_docs, self._file.store.settings())
-        if not can:
-            hint = "learn into a file with ", Option("keep", "text")
-            raise StoreError(f"{self.path} has no documents to choose by", hint=hint)
-        with self._file.writing("choose") as transaction:
-            chosen = choose_now(self._file, transaction, self.counts, metric)
-        self._classifier.take_on(*chosen)
+        self._file.choose(metric)
         assert self.choice is not None
         return self.choice
 

@@ -335,9 +335,9 @@ def _cells(
 
 def _checked(head: Head, n_labels: int, unpacker: Unpacker) -> Integers:
     """Documents by label, if they can be those of documents."""
-    if len(head.labels) and not (
-        head.labels.max() < n_labels and _are_distinct(head.labels) and len(head.labels) == len(head.doc_count)
-    ):
+    # Not `np.unique`: its first call imports numpy.ma, 10 ms of a prediction from the shell.
+    are_distinct = bool((np.diff(np.sort(head.labels)) > 0).all())
+    if head.labels.max(initial=-1) >= n_labels or not are_distinct or len(head.labels) != len(head.doc_count):
         raise unpacker.damaged("documents have a label that is not in the list of labels")
     if (head.doc_count < 1).any() or (not len(head.labels) and head.n_docs):
         raise unpacker.damaged("there are documents without labels, or labels without documents")
@@ -408,8 +408,3 @@ def _starts(sizes: npt.NDArray[Any]) -> Integers:
     starts = np.cumsum(sizes, dtype=np.int64)
     starts -= sizes
     return starts
-
-
-def _are_distinct(numbers: Integers) -> bool:
-    # Not `np.unique`: its first call imports numpy.ma, 10 ms of a prediction from the shell.
-    return bool((np.diff(np.sort(numbers)) > 0).all())

@@ -30,6 +30,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
+from pathlib import PurePath
 from typing import IO, Any
 from weakref import WeakSet
 
@@ -94,6 +95,7 @@ def check_is_file(path: str) -> None:
         raise StoreError.of_system(PermissionError(errno.EACCES, ""), path)
     if not os.path.getsize(path):
         raise StoreError("the file is empty", file=path, hint=_GIVE_ANOTHER)
+    _warn_of_network(path)
 
 
 def network_kind(path: str, mountinfo: str) -> str | None:
@@ -104,21 +106,15 @@ def network_kind(path: str, mountinfo: str) -> str | None:
     'nfs4'
     >>> network_kind("/mnt/other/mail.bunrui", table)
     """
-    best, kind = "", ""
-    for line in mountinfo.splitlines():
-        left, _, right = line.partition(" - ")
-        fields, rest = left.split(" "), right.split(" ")
-        if len(fields) < 5:
-            continue
-        point = re.sub(r"\\(\d{3})", lambda match: chr(int(match[1], 8)), fields[4])
-        inside = path == point or path.startswith(point.rstrip("/") + "/")
-        if inside and len(point) >= len(best):
-            best, kind = point, rest[0]
+    rows = (line.split(" ") for line in mountinfo.splitlines() if " - " in line)
+    kinds = {re.sub(r"\\(\d{3})", lambda at: chr(int(at[1], 8)), row[4]): row[row.index("-") + 1] for row in rows}
+    points = (str(point) for point in (PurePath(path), *PurePath(path).parents))
+    kind = next((kinds[point] for point in points if point in kinds), "")
     is_network = kind in _NETWORK or (kind.startswith("fuse") and kind.endswith(_OVER_FUSE))
     return kind if is_network else None
 
 
-def warn_of_network(path: str) -> None:
+def _warn_of_network(path: str) -> None:
     """Warn once for each file that lies on another machine: no two machines may use it at a time."""
     try:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
@@ -131,11 +127,8 @@ def warn_of_network(path: str) -> None:
 
 @cache
 def _warn_once(path: str, kind: str) -> None:
-    _log.warning(
-        "%s is on a network file system (%s), where locks are not reliable: let only one machine use it at a time",
-        path,
-        kind,
-    )
+    why = f"is on a network file system ({kind}), where locks are not reliable"
+    _log.warning("%s %s: let only one machine use it at a time", path, why)
 
 
 # --- the journal

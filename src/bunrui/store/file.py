@@ -16,7 +16,7 @@ from bunrui.classifier import TextClassifier
 from bunrui.counts import Counts
 from bunrui.engines.count import release
 from bunrui.engines.labelgroups import label_sets
-from bunrui.errors import BunruiError, DamagedError, DataError, OptionError, Step, StoreError
+from bunrui.errors import BunruiError, DamagedError, DataError, Option, OptionError, Step, StoreError
 from bunrui.kernel.slices import Mutex
 from bunrui.memory import Batch, Memory, Parameters
 from bunrui.models import kind_of
@@ -34,6 +34,7 @@ from bunrui.store.options import (
     classifier_of,
     draw,
     options_of,
+    settings_of,
 )
 from bunrui.store.pool import FilePool
 from bunrui.store.store import State, Store, apply
@@ -97,6 +98,19 @@ class File:
         with self.use():
             self.store.reconnect()
             return self._catch_up()
+
+    def refresh(self) -> bool:
+        """Read the changes of other processes, also those of options and choices; return whether there were any."""
+        is_new, classifier = self.catch_up(), self.classifier
+        with self.use():
+            options, chosen = options_of(self.store), chosen_of(self.store)
+        if options != classifier.get_params():
+            classifier.set_params(**options).check_options()
+            is_new = True
+        if chosen != (classifier.choice, classifier.calibration, classifier.pool_weight):
+            classifier.take_on(*chosen)
+            is_new = True
+        return is_new
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
@@ -246,7 +260,7 @@ class File:
             with self._session():
                 before = self.store.settings()
                 choice = chosen_of(self.store, before).choice
-                settings = json.loads(json.dumps(settings, default=float))  # as the file will have them
+                settings = json.loads(json.dumps(settings_of(settings), default=float))  # as the file will have them
                 changed = {name: value for name, value in settings.items() if value != before.get(name)}
                 if not changed:
                     return
@@ -259,6 +273,15 @@ class File:
                 transaction.finish()
                 state = self.store.state()
             self.state = state
+
+    def choose(self, metric: str) -> None:
+        """Choose the model anew."""
+        with self.writing("choose") as transaction:
+            if not can_choose(self.store, self.memory.counts.n_docs, self.store.settings()):
+                hint = "learn into a file with ", Option("keep", "text")
+                raise StoreError(f"{self.store.path} has no documents to choose by", hint=hint)
+            chosen = choose_now(self, transaction, self.memory.counts, metric)
+        self.classifier.take_on(*chosen)
 
     def compact(self) -> None:
         """Rewrite the file."""

@@ -50,11 +50,11 @@ def merge(target: File, sources: Sequence[Source], *, unique: bool, kind: str, n
 
     `kind` and `note` go into the list of changes.
     """
-    typed = [source for source in sources if source.classifier.label_type]
     for source in sources:
         _check(target, source)
-        if source.classifier.label_type:
-            check_alike(typed[0].classifier, source.classifier, typed[0].name, source.name)
+    typed = [source for source in sources if source.classifier.label_type]
+    for source in typed:
+        check_alike(typed[0].classifier, source.classifier, typed[0].name, source.name)
     files = [source.file for source in sources if source.file is not None]
     with ExitStack() as stack:
         # In one order for everybody: two classifiers may be merged into each other at the same time.

@@ -93,7 +93,7 @@ def settings_of(settings: dict[str, Any]) -> dict[str, Any]:
     >>> settings_of({"alpha": 1, "prior": {-1: 0.4, 1: 0.6}})
     {'alpha': 1, 'prior': [[-1, 0.4], [1, 0.6]]}
     """
-    prior = settings["prior"]
+    prior = settings.get("prior")
     if not isinstance(prior, Mapping) or type_of(prior) in (str, None):
         return settings
     return settings | {"prior": [[plain(label), share] for label, share in prior.items()]}

@@ -56,8 +56,6 @@ class FilePool:
 
 def last_row(store: Store) -> int:
     """The number of the last row, 0 where there is none."""
-    if not store.has_unlabelled:
-        return 0
     (last,) = store.db.execute("SELECT coalesce(max(block), 0) FROM unlabelled").fetchone()
     store.unpacker().check_whole(last)
     return int(last)
@@ -77,7 +75,7 @@ def _read(store: Store, columns: str, texts_of: Callable[[Block], Iterable[Any]]
     """The sum of all rows, each text where it came last."""
     found: dict[bytes, Any] = {}
     query = f"SELECT sign, {columns} FROM unlabelled ORDER BY block"
-    for sign, *row in store.db.execute(query) if store.has_unlabelled else ():
+    for sign, *row in store.db.execute(query):
         unpacker = store.unpacker()
         block = Block.of_row(row, None, unpacker)
         digests = [digest.tobytes() for digest in block.digests]

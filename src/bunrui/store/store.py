@@ -20,30 +20,10 @@ from bunrui.counts import Counts, Label
 from bunrui.errors import LabelError, MovedError, Option, Step, StoreError, UnlearnError
 from bunrui.labels import TYPES, label_of, text_of
 from bunrui.store.codec import Head, Part, Unpacker, counts_by_part, join_parts
-from bunrui.store.connection import (
-    FORMAT_MASK,
-    Connection,
-    check_is_file,
-    explain_errors,
-    place,
-    renew_mark,
-    warn_of_network,
-)
+from bunrui.store.connection import FORMAT_MASK, Connection, check_is_file, explain_errors, place, renew_mark
 from bunrui.store.creation import delete_abandoned, empty_file, new_file, publish_when_done
 from bunrui.store.log import Log
-from bunrui.store.schema import (
-    FORMAT,
-    OF_STRINGS,
-    SEALED,
-    SEALED_SINCE,
-    UNLABELLED_SINCE,
-    WEIGHTS_SINCE,
-    connect,
-    is_whole,
-    migrate,
-    seal,
-    version_of,
-)
+from bunrui.store.schema import FORMAT, OF_STRINGS, SEALED, connect, is_whole, migrate, seal, set_to_read, version_of
 
 KEEPS = ("nothing", "digests", "text")  # the further right, the more
 
@@ -92,19 +72,13 @@ class Store:
         The documents that it keeps.
     is_sealed : bool
         Whether the rows of its small tables have checksums.
-    has_weights : bool
-        Whether it has a place for the weights of a trained model.
-    has_unlabelled : bool
-        Whether it has one for texts without a label.
     author : str or None
         Who makes the changes from now on: the log says so.
     """
 
     def __init__(self, path: str, db: Connection, version: int, *, read_only: bool) -> None:
         self.path = db.name
-        self.is_sealed = version >= SEALED_SINCE
-        self.has_weights = version >= WEIGHTS_SINCE
-        self.has_unlabelled = version >= UNLABELLED_SINCE
+        self.is_sealed = version > 1
         self.author = os.environ.get(AUTHOR)
         self._at = path
         self._read_only = read_only
@@ -151,14 +125,15 @@ class Store:
     def open(cls, path: str, *, read_only: bool = False, name: str | None = None) -> Store:
         """A file that is there; `name` is for messages."""
         check_is_file(path)
-        warn_of_network(path)
         if not read_only:
             delete_abandoned(os.path.dirname(os.path.abspath(path)))
         with explain_errors(path):
             db = connect(path, read_only=read_only, name=name)
             try:
                 version = version_of(db, path)
-                if not read_only:
+                if read_only:
+                    set_to_read(db)
+                else:
                     migrate(db, version)
                     version = max(version, OF_STRINGS)
                 store = cls(path, db, version, read_only=read_only)
@@ -176,6 +151,7 @@ class Store:
         if self._read_only and not self.db.may_write:
             self.db.close()
             self._db = connect(self._at, read_only=True, name=self.path)
+            set_to_read(self._db)
 
     @property
     def is_in_place(self) -> bool:

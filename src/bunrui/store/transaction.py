@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +15,7 @@ from bunrui.cells import Integers
 from bunrui.counts import Counts, Label
 from bunrui.errors import ChangedError, StoreError
 from bunrui.labels import check_types, text_of
-from bunrui.store.codec import Part, Unpacker, pack_numbers, parts_of
+from bunrui.store.codec import Part, pack_numbers, parts_of
 from bunrui.store.log import COLUMNS, Block
 from bunrui.store.schema import SEALED, insert, seal
 from bunrui.store.weights import carry_weights, drop_weights
@@ -132,7 +132,7 @@ class Transaction:
         """Keep a block of documents, which is a row by now."""
         insert_block(self._db, self.number, row)
 
-    def remove(self, found: Mapping[int, Iterable[int]]) -> None:
+    def remove(self, found: Mapping[int, Collection[int]]) -> None:
         """Mark documents as unlearned, by block."""
         insert_removals(self._db, self.number, found)
 
@@ -191,12 +191,11 @@ def insert_block(db: sqlite3.Connection, tx: int, row: tuple[Any, ...], number: 
     insert(db, "documents", f"block, tx, {COLUMNS}", [(number, tx, *row)])
 
 
-def insert_removals(db: sqlite3.Connection, tx: int, found: Mapping[int, Iterable[int]]) -> None:
+def insert_removals(db: sqlite3.Connection, tx: int, found: Mapping[int, Collection[int]]) -> None:
     """The rows of documents that were unlearned, by block."""
     (last,) = db.execute("SELECT coalesce(max(removal), 0) FROM removals").fetchone()
-    rows = [(block, tx, np.array(sorted(places), np.int64)) for block, places in found.items()]
-    packed = [(block, tx, len(places), pack_numbers(places)) for block, tx, places in rows]
-    insert(db, "removals", "block, tx, n_docs, places", packed)
+    blobs = {block: pack_numbers(np.array(sorted(places), np.int64)) for block, places in found.items()}
+    insert(db, "removals", "block, tx, n_docs, places", [(k, tx, len(found[k]), blob) for k, blob in blobs.items()])
     seal(db, "removals", "removal > ?", (last,))
 
 
@@ -257,16 +256,13 @@ class History:
 
     def _select(self, rest: str) -> list[Entry]:
         store = self._store
-        query = f"SELECT tx, kind, time, n_docs, note, undone, {store.whole('transactions')} FROM transactions {rest}"
-        rows = store.db.execute(query).fetchall()
-        for *_, is_whole in rows:
-            store.check_row(is_whole, "transactions")
-        unpacker = store.unpacker()
-        return [_entry(row[:-1], unpacker) for row in rows]
+        query = f"SELECT {store.whole('transactions')}, {SEALED['transactions']} FROM transactions {rest}"
+        return [_entry(store, *row) for row in store.db.execute(query).fetchall()]
 
 
-def _entry(row: Any, unpacker: Unpacker) -> Entry:
-    tx, kind, time, n_docs, note, undone = row
+def _entry(store: Store, is_whole: Any, tx: Any, kind: Any, time: Any, n_docs: Any, note: Any, undone: Any) -> Entry:
+    store.check_row(is_whole, "transactions")
+    unpacker = store.unpacker()
     unpacker.check_whole(tx, n_docs)
     unpacker.check_text(kind, time, note, undone or "")
     try:

@@ -137,8 +137,6 @@ def carry_weights(store: Store, before: State) -> None:
 
 def read_heading(store: Store) -> Heading | None:
     """The heading of the weights of a file; None where it has none."""
-    if not store.has_weights:
-        return None
     row = store.db.execute("SELECT content FROM weights WHERE name = ? AND part = 0", (_HEADING,)).fetchone()
     if row is None:
         return None
