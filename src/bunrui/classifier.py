@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from weakref import WeakSet
 
@@ -51,30 +51,33 @@ Labels = Any
 _making = Mutex()
 
 
+@dataclass(eq=False, repr=False)
 class AnyClassifier(ABC):
     """The interface of all classifiers, in memory or in a file; the options are attributes."""
 
-    model: str
-    analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]]
-    smoothing: str
-    alpha: float | Mapping[str, float] | None
-    prior: str | tuple[str, float] | Mapping[Any, float]
-    unseen: str
-    min_df: int
-    max_features: int | tuple[str, int] | None
-    class_norm: bool
-    against_rest: bool
-    m: float
+    model: str = AUTO
+    _: KW_ONLY
+    analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]] = "universal"
+    smoothing: str = "eap"
+    alpha: float | Mapping[str, float] | None = None
+    prior: str | tuple[str, float] | Mapping[Any, float] = "empirical"
+    unseen: str = "ignore"
+    min_df: int = 1
+    max_features: int | tuple[str, int] | None = None
+    class_norm: bool = False
+    against_rest: bool = False
+    m: float = 1
 
-    memory: Memory
+    memory: Memory = field(init=False)
     """The counts and documents that were learned, and the lock on them."""
-    text_analyzer: Analyzer
+    text_analyzer: Analyzer = field(init=False)
     """The analyzer: it turns texts into features."""
-    calibration: Calibration | None
-    choice: Choice | None
-    pool_weight: PoolWeight | None
-    _compared: tuple[Model, Calibration | None, bool] | None = None
-    _nothing: tuple[Model, int, Floats] | None = None  # the scores of a text without a known word
+    calibration: Calibration | None = field(init=False)
+    choice: Choice | None = field(init=False)
+    pool_weight: PoolWeight | None = field(init=False)
+    _compared: tuple[Model, Calibration | None, bool] | None = field(default=None, init=False)
+    # The scores of a text without a known word.
+    _nothing: tuple[Model, int, Floats] | None = field(default=None, init=False)
 
     @property
     @abstractmethod
@@ -547,21 +550,7 @@ class TextClassifier(AnyClassifier):
     TextClassifier(2 documents, 2 classes, 10 features)
     """
 
-    model: str = AUTO
-    _: KW_ONLY
-    analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]] = "universal"
-    smoothing: str = "eap"
-    alpha: float | Mapping[str, float] | None = None
-    prior: str | tuple[str, float] | Mapping[Any, float] = "empirical"
-    unseen: str = "ignore"
-    min_df: int = 1
-    max_features: int | tuple[str, int] | None = None
-    class_norm: bool = False
-    against_rest: bool = False
-    m: float = 1
-
     def __post_init__(self) -> None:
-        self.pool_weight: PoolWeight | None = None
         self._reads_pool = True
         self._model: Model | None = None
         self._twins: WeakSet[TextClassifier] = WeakSet([self])
@@ -727,9 +716,8 @@ class TextClassifier(AnyClassifier):
         if memory.sample is None:
             if self.pool_weight is not None and not memory.is_of_file:
                 # Nobody knows any more which texts of the pool have a label.
-                self.take_on(
-                    self.choice, self.calibration, replace(self.pool_weight, weight=0.0, reason=memory.why_no_sample)
-                )
+                weight = replace(self.pool_weight, weight=0.0, reason=memory.why_no_sample)
+                self.take_on(self.choice, self.calibration, weight)
             return
         sizes = counts.n_docs, len(counts.live.labels)
         n_pool = len(memory.pool) * self._reads_pool

@@ -235,12 +235,8 @@ class Store:
             raise self.unpacker().damaged("its list of labels has gaps")
         names = [name for _, name in rows]
         self.unpacker().check_text(*names)
-        if len(set(names)) < len(names):
-            raise self.unpacker().damaged("it has a label twice")
-        if kind is str:
-            return names
         try:
-            found = [label_of(name, kind) for name in names]
+            found = names if kind is str else [label_of(name, kind) for name in names]
         except LabelError as error:
             raise self.unpacker().damaged("it has a label of another type than it says") from error
         if len(set(found)) < len(found):
