@@ -12,34 +12,26 @@ from weakref import proxy
 
 import numpy as np
 
-from bunrui.classifier import TextClassifier
+from bunrui.choice import is_due
+from bunrui.classifier import Chosen, TextClassifier, asked_for, choose_by, resolve
 from bunrui.counts import Counts
 from bunrui.engines.count import release
 from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import BunruiError, DamagedError, DataError, Option, OptionError, Step, StoreError
 from bunrui.kernel.slices import Mutex
 from bunrui.memory import Batch, Memory, Parameters
-from bunrui.models import kind_of
+from bunrui.models import AUTO, kind_of
 from bunrui.models.kinds import is_kept
 from bunrui.sample import Drawn
 from bunrui.store import weights
 from bunrui.store.compact import compact, join, wipe
 from bunrui.store.log import Seen
-from bunrui.store.options import (
-    can_choose,
-    check_keeps,
-    choose_if_due,
-    choose_now,
-    chosen_of,
-    classifier_of,
-    draw,
-    options_of,
-    settings_of,
-)
-from bunrui.store.pool import FilePool
+from bunrui.store.options import check_keeps, chosen_of, classifier_of, draw, options_of, settings_of
+from bunrui.store.pool import FilePool, labelled_among, read_texts
 from bunrui.store.store import State, Store, apply
 from bunrui.store.transaction import GOES_ON, OF_SETTINGS, Entry, History, Transaction, kinds_since, undo
 from bunrui.store.weights import Heading, Rows, read_heading, read_weights, stamp_weights
+from bunrui.unlabelled import is_due as is_weighing_due
 
 if TYPE_CHECKING:
     from bunrui.models.trained import Fitted
@@ -205,7 +197,7 @@ class File:
                     transaction.snapshot(self.memory.counts, transaction.number - 1)
                     join(self.store, transaction.number - 1)
                 yield transaction
-                chosen = choose_if_due(self, transaction)
+                chosen = self._choose_if_due(transaction)
                 has_changed, state = transaction.finish(), self.store.state()
             if before is None or state.generation != before.generation:
                 self._load()
@@ -267,9 +259,9 @@ class File:
                 transaction = Transaction(self.store, kind, {**changed, "before": before})
                 self.store.save_settings(before | settings)
                 counts, metric = self.memory.counts, choice.metric if choice else "accuracy"
-                has_choice = can_choose(self.store, counts.n_docs, before | settings)
+                has_choice = self._can_choose(counts.n_docs, before | settings)
                 if kind == "set" and (has_choice or len(self.memory.pool)):
-                    choose_now(self, transaction, counts, metric if has_choice else None)
+                    self._choose(transaction, counts, metric if has_choice else None)
                 transaction.finish()
                 state = self.store.state()
             self.state = state
@@ -277,11 +269,75 @@ class File:
     def choose(self, metric: str) -> None:
         """Choose the model anew."""
         with self.writing("choose") as transaction:
-            if not can_choose(self.store, self.memory.counts.n_docs, self.store.settings()):
+            if not self._can_choose(self.memory.counts.n_docs, self.store.settings()):
                 hint = "learn into a file with ", Option("keep", "text")
                 raise StoreError(f"{self.store.path} has no documents to choose by", hint=hint)
-            chosen = choose_now(self, transaction, self.memory.counts, metric)
+            chosen = self._choose(transaction, self.memory.counts, metric)
         self.classifier.take_on(*chosen)
+
+    def _choose_if_due(self, transaction: Transaction) -> Chosen | None:
+        """Choose a model and the weight of texts without a label, if a change makes it due; call while writing.
+
+        The choice goes into the file with the change.
+        """
+        store, before = self.store, self.memory.counts
+        n_docs = before.n_docs + sum(sign * delta.n_docs for sign, delta in transaction.changes)
+        settings = store.settings()
+        choice, calibration, weight = chosen_of(store, settings)
+        if transaction.changes and not n_docs and (choice is not None or weight is not None):
+            return self._write_choice(transaction, Chosen(calibration=asked_for(calibration)))
+        has_other_pool = "unlabelled" in transaction.note
+        if not n_docs or not (transaction.changes or has_other_pool):
+            return None
+        labels = {*before.live_labels, *(label for _, delta in transaction.changes for label in delta.live_labels)}
+        weighs, n_pool = has_other_pool, len(self.memory.pool)
+        if n_pool and not weighs:
+            model = resolve(options_of(store), choice)["model"]
+            weighs = is_weighing_due(weight, model, n_docs, len(labels), n_pool)
+        chooses = weighs or transaction.kind == "merge" or is_due(choice, n_docs, len(labels))
+        chooses = chooses and self._can_choose(n_docs, settings)
+        if not chooses and not (weighs and store.keep == "text"):
+            return None
+        metric = choice.metric if choice else "accuracy"
+        return self._choose(transaction, self._counts_after(transaction), metric if chooses else None)
+
+    def _can_choose(self, n_docs: int, settings: Mapping[str, Any]) -> bool:
+        """Whether the file, with this number of documents and these settings, can choose its model, and is asked to."""
+        return n_docs > 0 and self.store.keep == "text" and self.store.pruned == 1 and settings.get("model") == AUTO
+
+    def _choose(self, transaction: Transaction, counts: Counts, metric: str | None) -> Chosen:
+        """Choose by the counts that the file has after a transaction, and write the choice into the file.
+
+        With a metric, choose the model anew; without, only the weight of texts without a label.
+        """
+        store, classifier = self.store, classifier_of(self.store)
+        drawn = draw(store, len(counts.live.labels))
+        if not set(drawn.labels) <= set(counts.label_ids):
+            raise store.unpacker().damaged("its log has other documents than its counts")
+        pool = read_texts(store) if counts.n_docs else {}
+        learned = counts, classifier.text_analyzer, drawn, pool, labelled_among(store, pool)
+        before = Chosen(calibration=asked_for(chosen_of(store).calibration))
+        chosen = choose_by(classifier.get_params(), *learned, before, metric, transaction.number)
+        return self._write_choice(transaction, chosen)
+
+    def _write_choice(self, transaction: Transaction, chosen: Chosen) -> Chosen:
+        known = {name: None if each is None else each.to_dict() for name, each in chosen._asdict().items()}
+        settings = self.store.settings()
+        transaction.note |= {"choice": known["choice"], "settings_before": settings}
+        if known["pool_weight"] is None and "pool_weight" not in settings:
+            del known["pool_weight"]
+        self.store.save_settings(settings | known)
+        return chosen
+
+    def _counts_after(self, transaction: Transaction) -> Counts:
+        """The counts as a transaction will leave them."""
+        counts, changes = self.memory.counts, transaction.changes
+        if not counts.n_docs and len(changes) == 1:
+            return changes[0][1]
+        after = counts.copy()
+        for sign, delta in changes:
+            apply(after, sign, delta, self.store.unpacker())
+        return after
 
     def compact(self) -> None:
         """Rewrite the file."""
@@ -332,8 +388,8 @@ class File:
                 heading = None
                 with suppress(DamagedError):
                     heading = read_heading(self.store)
-                is_due = weights.is_due(heading, options, n_docs, self.store.snapshot())
-            if is_due:
+                is_training_due = weights.is_due(heading, options, n_docs, self.store.snapshot())
+            if is_training_due:
                 self.train()
         except (BunruiError, MemoryError) as error:
             # The change is there, and weights are only to save time: the next question trains, or says what is wrong.

@@ -1,4 +1,4 @@
-"""The options of a classifier ↔ the settings of its file; the model that a file chooses for itself."""
+"""The options of a classifier ↔ the settings of its file; the choices in it, and the sample to choose by."""
 
 from __future__ import annotations
 
@@ -6,32 +6,27 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from bunrui.analysis import AnalyzerSpec
 from bunrui.analysis.analyzer import sharing
 from bunrui.calibration import Calibration
-from bunrui.choice import Choice, is_due
-from bunrui.classifier import SETTINGS, AnyClassifier, Chosen, TextClassifier, asked_for, choose_by, resolve
+from bunrui.choice import Choice
+from bunrui.classifier import SETTINGS, AnyClassifier, Chosen, TextClassifier
 from bunrui.counts import Counts
 from bunrui.errors import BunruiError, DataError, MismatchError, MissingExtraError, Option, OptionError, check_whole
 from bunrui.labels import plain, type_of
 from bunrui.memory import key_words
-from bunrui.models import AUTO, DEFAULT_MODEL, kind_of
+from bunrui.models import DEFAULT_MODEL, kind_of
 from bunrui.models.kinds import is_kept
 from bunrui.sample import Drawn, find_lowest
 from bunrui.store.creation import check_folder, publish_when_done, temporary_beside
-from bunrui.store.pool import labelled_among, read_texts
-from bunrui.store.store import KEEPS, Store, apply
+from bunrui.store.store import KEEPS, Store
 from bunrui.store.transaction import Transaction, now
 from bunrui.store.weights import Heading, Rows, write_weights
 from bunrui.unlabelled import PoolWeight
-from bunrui.unlabelled import is_due as is_weighing_due
-
-if TYPE_CHECKING:
-    from bunrui.store.file import File
 
 Path = str | os.PathLike[str]
 T = TypeVar("T")
@@ -208,9 +203,6 @@ def save_counts(path: str, classifier: AnyClassifier, **note: Any) -> None:
         os.replace(temporary, path)
 
 
-# --- choices of a file, in the transaction of the change that makes them due
-
-
 def chosen_of(store: Store, settings: Mapping[str, Any] | None = None) -> Chosen:
     """The choices in a file; this version may not know a model or a weight that another one has chosen."""
     settings = store.settings() if settings is None else settings
@@ -224,76 +216,6 @@ def chosen_of(store: Store, settings: Mapping[str, Any] | None = None) -> Chosen
         return Chosen(choice, None if known is None else Calibration.from_dict(known), weight)
     except DataError as error:
         raise store.unpacker().damaged(f"its calibration makes no sense ({error})") from error
-
-
-def choose_if_due(file: File, transaction: Transaction) -> Chosen | None:
-    """Choose a model and the weight of texts without a label, if a change makes it due; call while writing.
-
-    The choice goes into the file with the change.
-    """
-    store, before = file.store, file.memory.counts
-    n_docs = before.n_docs + sum(sign * delta.n_docs for sign, delta in transaction.changes)
-    settings = store.settings()
-    choice, calibration, weight = chosen_of(store, settings)
-    if transaction.changes and not n_docs and (choice is not None or weight is not None):
-        return _write(store, transaction, Chosen(calibration=asked_for(calibration)))
-    has_other_pool = "unlabelled" in transaction.note
-    if not n_docs or not (transaction.changes or has_other_pool):
-        return None
-    labels = {*before.live_labels, *(label for _, delta in transaction.changes for label in delta.live_labels)}
-    weighs, n_pool = has_other_pool, len(file.memory.pool)
-    if n_pool and not weighs:
-        model = resolve(options_of(store), choice)["model"]
-        weighs = is_weighing_due(weight, model, n_docs, len(labels), n_pool)
-    chooses = weighs or transaction.kind == "merge" or is_due(choice, n_docs, len(labels))
-    chooses = chooses and can_choose(store, n_docs, settings)
-    if not chooses and not (weighs and store.keep == "text"):
-        return None
-    metric = choice.metric if choice else "accuracy"
-    return choose_now(file, transaction, _apply_changes(before, transaction, store), metric if chooses else None)
-
-
-def can_choose(store: Store, n_docs: int, settings: Mapping[str, Any]) -> bool:
-    """Whether a file with this number of documents, and these settings, can choose its model, and is asked to."""
-    return n_docs > 0 and store.keep == "text" and store.pruned == 1 and settings.get("model") == AUTO
-
-
-def choose_now(file: File, transaction: Transaction, counts: Counts, metric: str | None) -> Chosen:
-    """Choose by the counts that the file has after a transaction, and write the choice into the file.
-
-    With a metric, choose the model anew; without, only the weight of texts without a label.
-    """
-    store, classifier = file.store, classifier_of(file.store)
-    drawn = draw(store, len(counts.live.labels))
-    if not set(drawn.labels) <= set(counts.label_ids):
-        raise store.unpacker().damaged("its log has other documents than its counts")
-    pool = read_texts(store) if counts.n_docs else {}
-    learned = counts, classifier.text_analyzer, drawn, pool, labelled_among(store, pool)
-    before = Chosen(calibration=asked_for(chosen_of(store).calibration))
-    chosen = choose_by(classifier.get_params(), *learned, before, metric, transaction.number)
-    return _write(store, transaction, chosen)
-
-
-def _write(store: Store, transaction: Transaction, chosen: Chosen) -> Chosen:
-    """Write a choice into the file."""
-    known = {name: None if each is None else each.to_dict() for name, each in chosen._asdict().items()}
-    settings = store.settings()
-    transaction.note |= {"choice": known["choice"], "settings_before": settings}
-    if known["pool_weight"] is None and "pool_weight" not in settings:
-        del known["pool_weight"]
-    store.save_settings(settings | known)
-    return chosen
-
-
-def _apply_changes(counts: Counts, transaction: Transaction, store: Store) -> Counts:
-    """Counts as a transaction will leave them."""
-    changes = transaction.changes
-    if not counts.n_docs and len(changes) == 1:
-        return changes[0][1]
-    after = counts.copy()
-    for sign, delta in changes:
-        apply(after, sign, delta, store.unpacker())
-    return after
 
 
 def draw(store: Store, n_classes: int) -> Drawn:
