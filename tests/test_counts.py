@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule
 
 from bunrui import AnalyzerSpec, Counts, TextClassifier
-from bunrui import counts as counts_module
 from bunrui.engines import count as counting
 from bunrui.errors import DataError, MismatchError, UnlearnError
-from bunrui.kernel import slices
+from bunrui.kernel import slices, workspace
 from bunrui.models import MODELS
 from tests.support.examples import examples
 from tests.support.kernels import MODES, kernels
@@ -680,7 +679,7 @@ def test_an_addition_without_memory_changes_nothing(call: int, monkeypatch: pyte
         return grown
 
     for name in ("grown_vocabulary", "resized"):
-        monkeypatch.setattr(counts_module, name, fails_late(getattr(counts_module, name)))
+        monkeypatch.setattr(workspace, name, fails_late(getattr(workspace, name)))
     with pytest.raises(MemoryError):
         counts.add(many)
     monkeypatch.undo()
@@ -750,7 +749,7 @@ def test_an_addition_that_fails_at_the_end_changes_nothing(monkeypatch: pytest.M
     def fail(*args: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(counts_module, "fill_slots", fail)
+    monkeypatch.setattr(workspace, "fill_slots", fail)
     with pytest.raises(MemoryError):
         clf.counts.add(many)
     monkeypatch.undo()

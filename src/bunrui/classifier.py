@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from weakref import WeakSet
 
@@ -51,30 +51,32 @@ Labels = Any
 _making = Mutex()
 
 
+@dataclass(eq=False, repr=False)
 class AnyClassifier(ABC):
     """The interface of all classifiers, in memory or in a file; the options are attributes."""
 
-    model: str
-    analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]]
-    smoothing: str
-    alpha: float | Mapping[str, float] | None
-    prior: str | tuple[str, float] | Mapping[Any, float]
-    unseen: str
-    min_df: int
-    max_features: int | tuple[str, int] | None
-    class_norm: bool
-    against_rest: bool
-    m: float
+    model: str = AUTO
+    _: KW_ONLY
+    analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]] = "universal"
+    smoothing: str = "eap"
+    alpha: float | Mapping[str, float] | None = None
+    prior: str | tuple[str, float] | Mapping[Any, float] = "empirical"
+    unseen: str = "ignore"
+    min_df: int = 1
+    max_features: int | tuple[str, int] | None = None
+    class_norm: bool = False
+    against_rest: bool = False
+    m: float = 1
 
-    memory: Memory
+    memory: Memory = field(init=False)
     """The counts and documents that were learned, and the lock on them."""
-    text_analyzer: Analyzer
+    text_analyzer: Analyzer = field(init=False)
     """The analyzer: it turns texts into features."""
-    calibration: Calibration | None
-    choice: Choice | None
-    pool_weight: PoolWeight | None
-    _compared: tuple[Model, Calibration | None, bool] | None = None
-    _nothing: tuple[Model, int, Floats] | None = None  # the scores of a text without a known word
+    choice: Choice | None = field(init=False)
+    pool_weight: PoolWeight | None = field(init=False)
+    _compared: tuple[Model, Calibration | None, bool] | None = field(default=None, init=False)
+    # The scores of a text without a known word.
+    _nothing: tuple[Model, int, Floats] | None = field(default=None, init=False)
 
     @property
     @abstractmethod
@@ -86,6 +88,11 @@ class AnyClassifier(ABC):
         OptionError
             If `set_params` took options that make no sense.
         """
+
+    @property
+    @abstractmethod
+    def calibration(self) -> Calibration | None:
+        """How scores become probabilities; None without a calibration."""
 
     @property
     def counts(self) -> Counts:
@@ -183,11 +190,8 @@ class AnyClassifier(ABC):
 
     def _check_auto(self) -> None:
         if self.model != AUTO:
-            raise OptionError(
-                (f"the model is {self.model!r}, and there is nothing to choose"),
-                option="model",
-                hint=("set ", Option("model", AUTO), " first"),
-            )
+            problem = f"the model is {self.model!r}, and there is nothing to choose"
+            raise OptionError(problem, option="model", hint=("set ", Option("model", AUTO), " first"))
 
     # Predicting
 
@@ -501,6 +505,7 @@ class AnyClassifier(ABC):
         )
 
 
+@dataclass(eq=False, repr=False)
 class TextClassifier(AnyClassifier):
     """Naive Bayes for text.  It learns by counting, so it can learn, unlearn and merge exactly.
 
@@ -549,33 +554,7 @@ class TextClassifier(AnyClassifier):
     TextClassifier(2 documents, 2 classes, 10 features)
     """
 
-    def __init__(
-        self,
-        model: str = AUTO,
-        *,
-        analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]] = "universal",
-        smoothing: str = "eap",
-        alpha: float | Mapping[str, float] | None = None,
-        prior: str | tuple[str, float] | Mapping[Any, float] = "empirical",
-        unseen: str = "ignore",
-        min_df: int = 1,
-        max_features: int | tuple[str, int] | None = None,
-        class_norm: bool = False,
-        against_rest: bool = False,
-        m: float = 1,
-    ) -> None:
-        self.model = model
-        self.analyzer = analyzer
-        self.smoothing = smoothing
-        self.alpha = alpha
-        self.prior = prior
-        self.unseen = unseen
-        self.min_df = min_df
-        self.max_features = max_features
-        self.class_norm = class_norm
-        self.against_rest = against_rest
-        self.m = m
-        self.pool_weight: PoolWeight | None = None
+    def __post_init__(self) -> None:
         self._calibration: Calibration | Unfitted | None = None
         self._reads_pool = True
         self._model: Model | None = None
@@ -708,10 +687,8 @@ class TextClassifier(AnyClassifier):
         check_reads_pool(self.get_params())
         memory = self.memory
         if memory.sample is None and memory.counts.n_docs:
-            raise NotLearnedError(
-                f"there is nothing to weigh texts without a label by: {memory.why_no_sample}",
-                hint="give them before the first labelled documents",
-            )
+            problem = f"there is nothing to weigh texts without a label by: {memory.why_no_sample}"
+            raise NotLearnedError(problem, hint="give them before the first labelled documents")
         with memory.lock.write():
             if memory.sample is None and not memory.is_of_file:
                 memory.sample = LowestDigests()
@@ -756,9 +733,8 @@ class TextClassifier(AnyClassifier):
         if memory.sample is None:
             if self.pool_weight is not None and not memory.is_of_file:
                 # Nobody knows any more which texts of the pool have a label.
-                self.take_on(
-                    self.choice, self._calibration, replace(self.pool_weight, weight=0.0, reason=memory.why_no_sample)
-                )
+                weight = replace(self.pool_weight, weight=0.0, reason=memory.why_no_sample)
+                self.take_on(self.choice, self._calibration, weight)
             return
         sizes = counts.n_docs, len(counts.live.labels)
         n_pool = len(memory.pool) * self._reads_pool
@@ -774,9 +750,8 @@ class TextClassifier(AnyClassifier):
         self._check_auto()
         self.check_options()
         if self.memory.sample is None:
-            raise NotLearnedError(
-                f"there are no documents to choose by: {self.memory.why_no_sample}", hint=(Step("learn"),)
-            )
+            problem = f"there are no documents to choose by: {self.memory.why_no_sample}"
+            raise NotLearnedError(problem, hint=(Step("learn"),))
         self._choose(metric)
         found = self.model_
         assert found is not None
@@ -804,10 +779,8 @@ class TextClassifier(AnyClassifier):
         """The counts of documents, the documents in the form in which they are kept, and their labels."""
         self.check_options()
         if sample_weight is not None and self.memory.kept is not None:
-            raise OptionError(
-                (Option("sample_weight"), f" is for models that count, and {self.model!r} is trained from documents"),
-                hint="leave it out, or learn a document as often as it is to count",
-            )
+            problem = Option("sample_weight"), f" is for models that count; {self.model!r} is trained from documents"
+            raise OptionError(problem, hint="leave it out, or learn a document as often as it is to count")
         texts = self.memory.lasting(texts)
         docs, recipe = documents_of(self.text_analyzer, texts)
         sets = label_sets(labels, n_docs_of(docs), self.counts.label_ids if self.counts.n_docs else {})
@@ -1000,16 +973,12 @@ def check_alike(
     check_classifier(other)
     has, comes = mine.text_analyzer, other.text_analyzer
     if (has.fingerprint, getattr(has, "kinds", 0)) != (comes.fingerprint, getattr(comes, "kinds", 0)):
-        raise MismatchError(
-            f"{other_name} was made with another analyzer ({comes.describe()}) than {name} ({has.describe()})",
-            hint="learn the documents again with one of the two",
-        )
+        problem = f"{other_name} was made with another analyzer ({comes.describe()}) than {name} ({has.describe()})"
+        raise MismatchError(problem, hint="learn the documents again with one of the two")
     if mine.label_type and other.label_type and mine.label_type is not other.label_type:
-        raise LabelError(
-            f"the labels of {other_name} are {noun_of(other.label_type)}, and those of {name} are "
-            f"{noun_of(mine.label_type)}",
-            hint="learn the documents of one of the two again, with labels of the other type",
-        )
+        theirs, ours = noun_of(other.label_type), noun_of(mine.label_type)
+        problem = f"the labels of {other_name} are {theirs}, and those of {name} are {ours}"
+        raise LabelError(problem, hint="learn the documents of one of the two again, with labels of the other type")
 
 
 def check_names(options: Iterable[str]) -> None:

@@ -21,25 +21,10 @@ import numpy.typing as npt
 
 from bunrui.cells import Cells, Integers, new_postings, sort_by_text
 from bunrui.errors import DataError, MismatchError, UnlearnError
-from bunrui.kernel import postings, rows, slices
+from bunrui.kernel import postings, rows, slices, workspace
 from bunrui.kernel.library import run
 from bunrui.kernel.postings import Both, Plan, Postings, absorb
 from bunrui.kernel.vocabulary import BYTES, FEATURES, FULLEST, MISSING, REGION, SLOT, Vocabulary
-from bunrui.kernel.workspace import (
-    MAX_TEXT,
-    bits_of,
-    feature_texts,
-    fill_slots,
-    find_features,
-    grown_vocabulary,
-    has_even,
-    new_vocabulary,
-    resized,
-    restored,
-    scratch_for,
-    too_much_text,
-    with_slots,
-)
 from bunrui.labels import check_types, dtype_of
 from bunrui.phrases import counted
 
@@ -148,7 +133,7 @@ class Counts:
         self.doc_count, self.term_sum, self.doc_freq_sum, self.n_docs, self.n_terms, self.n_doc_freq = totals
         self.version = 0
         self._live: tuple[bytes, Live] | None = None
-        self._vocabulary: Vocabulary = vocabulary or new_vocabulary(1, 16)
+        self._vocabulary: Vocabulary = vocabulary or workspace.new_vocabulary(1, 16)
         self._postings: Postings = cells or new_postings(len(self._vocabulary.hashes), 16)
         self._folded: Folded | None = None
         self._n_folded: int | None = None  # features, while they are folded
@@ -272,7 +257,7 @@ class Counts:
 
     def features(self) -> list[str]:
         """The text of every id, also of features that are gone."""
-        return [text.decode() for text in feature_texts(self.vocabulary)]
+        return [text.decode() for text in workspace.feature_texts(self.vocabulary)]
 
     def texts_of(self, ids: npt.NDArray[Any]) -> list[str]:
         """The texts of some features."""
@@ -283,7 +268,7 @@ class Counts:
 
     def ids_of(self, features: Sequence[str]) -> list[int]:
         """The ids of features, -1 for those that were never seen."""
-        return find_features(self.vocabulary, [feature.encode() for feature in features])
+        return workspace.find_features(self.vocabulary, [feature.encode() for feature in features])
 
     def live_ids(self) -> Integers:
         """Ids of the features that occur in some document."""
@@ -350,12 +335,9 @@ class Counts:
         """Counts of their own."""
         vocabulary = Vocabulary(*(array.copy() for array in self.vocabulary))
         postings = Postings(*(array.copy() for array in self.postings))
-        return Counts(self.fingerprint, vocabulary, postings, labels=self.labels, totals=self.all_totals())
-
-    def all_totals(self) -> Totals:
-        """A copy of the totals of documents."""
         by_class = (self.doc_count.copy(), self.term_sum.copy(), self.doc_freq_sum.copy())
-        return Totals(*by_class, self.n_docs, self.n_terms, self.n_doc_freq)
+        totals = Totals(*by_class, self.n_docs, self.n_terms, self.n_doc_freq)
+        return Counts(self.fingerprint, vocabulary, postings, labels=self.labels, totals=totals)
 
     def pruned(self, min_df: int) -> Counts:
         """A copy without the features of fewer documents."""
@@ -477,7 +459,7 @@ class Counts:
         both = Both(self.vocabulary, self.postings, ov, op, class_map)
 
         def find(lo: int, hi: int) -> int:
-            return int(run(postings.find_lacking, both, lo, hi, ids, scratch_for(0).items))
+            return int(run(postings.find_lacking, both, lo, hi, ids, workspace.scratch_for(0).items))
 
         found = slices.each_slice(find, slices.stretches(len(ids)))
         return min((o for o in found if o >= 0), default=-1), ids
@@ -490,7 +472,7 @@ class Counts:
         ov, op, targets = other._joinable(class_map)
         lacking, ids = self._find_lacking(ov, op, targets)
         if lacking >= 0:
-            feature = feature_texts(ov)[lacking].decode()
+            feature = workspace.feature_texts(ov)[lacking].decode()
             raise UnlearnError(f"this was never learned: {feature!r} does not occur as often with these labels")
         emptied = self.doc_count[class_map] == other.doc_count
         left = (self.term_sum[class_map] != other.term_sum) & emptied
@@ -549,12 +531,13 @@ class Counts:
         def plan(lo: int, hi: int) -> Integers:
             need = np.zeros(postings.NEEDS, np.int64)
             both = Both(self.vocabulary, self.postings, ov, op, class_map)
-            run(postings.plan, both, skip, lo, hi, planned, need, scratch_for(0).items)
+            run(postings.plan, both, skip, lo, hi, planned, need, workspace.scratch_for(0).items)
             return need
 
         if len(bounds) == 2 and not skip:
             need = np.zeros(postings.NEEDS, np.int64)
-            if run(absorb, self.vocabulary, self.postings, ov, op, class_map, planned, need, scratch_for(0).items):
+            args = (self.vocabulary, self.postings, ov, op, class_map, planned, need)
+            if run(absorb, *args, workspace.scratch_for(0).items):
                 return
             needs = [need]
         else:
@@ -583,7 +566,7 @@ class Counts:
         p.size[postings.HOLES] += sizes[postings.LEFT]
         p.size[postings.LIVE] += sizes[postings.BORN]
         try:
-            fill_slots(v, known, skip)
+            workspace.fill_slots(v, known, skip)
         except BaseException as error:
             interrupt = error
         if interrupt is not None:
@@ -597,18 +580,18 @@ class Counts:
         """Make room for so many more features, bytes and cells."""
         v = self.vocabulary
         features, text_bytes = self.n_ids + new, int(v.size[BYTES]) + text_bytes
-        if text_bytes > MAX_TEXT:
-            raise too_much_text()
+        if text_bytes > workspace.MAX_TEXT:
+            raise workspace.too_much_text()
         if features > len(v.hashes) or text_bytes + _PADDING > len(v.text):
             # At once: the slots that were there until now are for others to use.
-            v = self._vocabulary = grown_vocabulary(v, features, text_bytes, in_regions=True)
+            v = self._vocabulary = workspace.grown_vocabulary(v, features, text_bytes, in_regions=True)
         is_safe = int(v.size[FULLEST]) + new <= int(v.size[REGION]) // SLOT
-        if not is_safe and not has_even(v, planned.hashes[planned.ids == MISSING]):
-            self._vocabulary = with_slots(v, bits_of(v), 1)
+        if not is_safe and not workspace.has_even(v, planned.hashes[planned.ids == MISSING]):
+            self._vocabulary = workspace.with_slots(v, workspace.bits_of(v), 1)
         del v
         room = len(self.vocabulary.hashes)
         if room > len(self.postings.starts):
-            larger = {name: resized(getattr(self.postings, name), room) for name in _BY_FEATURE}
+            larger = {name: workspace.resized(getattr(self.postings, name), room) for name in _BY_FEATURE}
             self._postings = self._postings._replace(**larger)
         p = self.postings
         if p.size[postings.USED] + cells > len(p.classes) and p.size[postings.HOLES] * 4 > p.size[postings.USED]:
@@ -620,7 +603,7 @@ class Counts:
         del p
         # One after the other, so that only one is there twice; `classes`, by whose size this goes, is the last.
         for name in _BY_CELL:
-            self._postings = self._postings._replace(**{name: resized(getattr(self.postings, name), room)})
+            self._postings = self._postings._replace(**{name: workspace.resized(getattr(self.postings, name), room)})
 
     def _compact(self) -> None:
         """Drop the features that are gone."""
@@ -661,7 +644,7 @@ def find(some: Sequence[Cells], wanted: Vocabulary) -> list[Cells]:
         found = []
         for cells in part.blocks(_BLOCK):
             ids = np.empty(len(cells.sizes), np.uint32)
-            run(rows.find_features, wanted, cells.vocabulary(), 0, scratch_for(0).items, ids)
+            run(rows.find_features, wanted, cells.vocabulary(), 0, workspace.scratch_for(0).items, ids)
             found.append(cells.at(np.flatnonzero(ids != MISSING)))
         return Cells.joined(found)
 
@@ -670,7 +653,7 @@ def find(some: Sequence[Cells], wanted: Vocabulary) -> list[Cells]:
 
 def _unfolded(cells: Cells) -> tuple[Vocabulary, Postings]:
     """Cells as kernels read them."""
-    v = restored(cells.padded_text(), cells.sizes.astype(np.int64, copy=False))
+    v = workspace.restored(cells.padded_text(), cells.sizes.astype(np.int64, copy=False))
     return v, cells.postings(len(v.hashes))
 
 
@@ -680,7 +663,9 @@ def total(some: Sequence[Cells], skip: int) -> tuple[Counts, npt.NDArray[np.uint
     The hashes of all features may share their first `skip` bits.  A table is indexed by the first bits of the hash, so
     this one uses the bits after them; else all features would go to one place.
     """
-    vocabulary = new_vocabulary(sum(len(cells.sizes) for cells in some), sum(len(cells.text) for cells in some))
+    vocabulary = workspace.new_vocabulary(
+        sum(len(cells.sizes) for cells in some), sum(len(cells.text) for cells in some)
+    )
     n_cells = sum(len(cells.classes) for cells in some)
     out = Counts("", vocabulary, new_postings(len(vocabulary.hashes), n_cells))
     n_classes = max((int(cells.classes.max(initial=0)) + 1 for cells in some), default=0)

@@ -125,11 +125,8 @@ def label_of(text: str, kind: type | None) -> Any:
         return _BOOLEANS[text.lower()]
     if kind in _FORMS:
         nouns = _NOUNS[kind]
-        raise LabelError(
-            f"the label {text!r} is no {nouns[:-1]}, and the other labels are {nouns}: give {_FORMS[kind]}, or all "
-            "labels as strings",
-            cause="label-type",
-        )
+        problem = f"the label {text!r} is no {nouns[:-1]}, and the other labels are {nouns}"
+        raise LabelError(problem, hint=f"give {_FORMS[kind]}, or all labels as strings", cause="label-type")
     return text
 
 
@@ -174,11 +171,8 @@ def check_types(labels: Iterable[Any], known: Iterable[Any]) -> None:
     if one is None or other is None or plain_type(one) is plain_type(other):
         return
     mine, theirs = plain_type(one).__name__, plain_type(other).__name__
-    raise LabelError(
-        f"the label {one!r} is of type {mine}, and others are of type {theirs}, such as {other!r}: convert labels "
-        f"to {theirs}",
-        cause="label-type",
-    )
+    problem = f"the label {one!r} is of type {mine}, and others are of type {theirs}, such as {other!r}"
+    raise LabelError(problem, hint=f"convert labels to {theirs}", cause="label-type")
 
 
 def is_known(label: Any, known: Collection[Any]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -101,10 +101,8 @@ class NoDocuments(Documents):
 
     def check(self, model: str) -> None:
         """Refuse every model that needs documents."""
-        raise NotLearnedError(
-            f"{model} is trained from documents, and this classifier keeps counts only: make one with "
-            f"TextClassifier({model!r}), and learn the texts again"
-        )
+        problem = f"{model} is trained from documents, and this classifier keeps counts only"
+        raise NotLearnedError(problem, hint=f"make one with TextClassifier({model!r}), and learn the texts again")
 
     def batches(self, mark: Any) -> tuple[bool, Iterator[Batch], Any]:
         """None."""
@@ -155,20 +153,15 @@ class KeptDocuments(Documents):
         UnlearnError
             If one of them was never learned with these labels.
         """
-        wanted: dict[tuple[bytes, frozenset[Label]], list[int]] = defaultdict(list)
-        for row, key in enumerate(Batch(texts, sets, document_digests(texts)).keys()):
-            wanted[key].append(row)
-        found: Places = {}
-        for number in range(len(self._batches) - 1, -1, -1):
-            keys = self._batches[number].keys()
-            for place in range(len(keys) - 1, -1, -1):
-                if wanted.get(keys[place]):
-                    wanted[keys[place]].pop()
-                    found.setdefault(number, []).append(place)
-        missing = [row for rows in wanted.values() for row in rows]
+        kept = (
+            (number, place, key)
+            for number, batch in reversed(list(enumerate(self._batches)))
+            for place, key in reversed(list(enumerate(batch.keys())))
+        )
+        found, missing = match(Batch(texts, sets, document_digests(texts)).keys(), kept)
         if missing:
-            row = min(missing)
-            raise UnlearnError(f"text {row} was never learned with this label: nothing was taken back", row)
+            problem = f"text {missing[0]} was never learned with this label: nothing was taken back"
+            raise UnlearnError(problem, missing[0])
         return found
 
     def remove(self, places: Places) -> None:
@@ -176,6 +169,23 @@ class KeptDocuments(Documents):
         left = [batch.without(places.get(number, [])) for number, batch in enumerate(self._batches)]
         self._batches = [batch for batch in left if len(batch.texts)]
         self.epoch += 1
+
+
+def match(keys: Iterable[Any], kept: Iterable[tuple[int, int, Any]]) -> tuple[Places, list[int]]:
+    """The places of documents with some keys, each another one; and the rows of the keys that are not there.
+
+    >>> match("aab", [(2, 0, "a"), (1, 5, "a"), (1, 4, "a")])
+    ({2: [0], 1: [5]}, [2])
+    """
+    wanted: dict[Any, list[int]] = defaultdict(list)
+    for row, key in enumerate(keys):
+        wanted[key].append(row)
+    found: Places = {}
+    for number, place, key in kept:
+        if wanted.get(key):
+            wanted[key].pop()
+            found.setdefault(number, []).append(place)
+    return found, sorted(row for rows in wanted.values() for row in rows)
 
 
 PoolTexts = Mapping[bytes, Any]
@@ -197,16 +207,11 @@ class Pool(Protocol):
 
 
 class KeptPool:
-    """A pool in memory."""
+    """A pool in memory; its key is how often it has changed."""
 
     def __init__(self) -> None:
         self._texts: dict[bytes, Any] = {}
-        self._n_changes = 0
-
-    @property
-    def key(self) -> int:
-        """How often it has changed."""
-        return self._n_changes
+        self.key = 0
 
     def __len__(self) -> int:
         return len(self._texts)
@@ -218,7 +223,7 @@ class KeptPool:
     def add(self, texts: PoolTexts) -> None:
         """Take texts in."""
         self._texts |= texts
-        self._n_changes += 1
+        self.key += 1
 
     def remove(self, digests: Sequence[bytes]) -> None:
         """Let texts go, all or none: all of them must be there."""
@@ -227,7 +232,7 @@ class KeptPool:
                 raise UnlearnError(f"text {row} is not among those without a label: nothing was taken back", row)
         for digest in digests:
             del self._texts[digest]
-        self._n_changes += 1
+        self.key += 1
 
 
 class Memory:
@@ -295,21 +300,23 @@ class Memory:
         array = inputs.strings(texts)
         return list(array) if isinstance(array, list) else array
 
+    def take_in(self, delta: Counts) -> None:
+        """Add counts that nobody else uses; call with the lock held for writing."""
+        if self.counts.n_docs:
+            self.counts.add(delta)
+            release(delta)
+        else:
+            delta.follow(self.counts)
+            self.counts = delta
+
     def learn(self, delta: Counts, texts: Any, sets: LabelSets) -> None:
         """Add the counts of some documents; the texts are `lasting`."""
         with self.lock.write():
-            is_first = not self.counts.n_docs
-            if is_first:
-                delta.follow(self.counts)
-                self.counts = delta
-            else:
-                self.counts.add(delta)
+            self.take_in(delta)
             if self.kept is not None:
                 self.kept.add(texts, sets)
             if self.sample is not None:
                 self.sample.add(texts, sets, len(self.counts.live.labels))
-        if not is_first:
-            release(delta)
 
     def unlearn(self, delta: Counts, texts: Any, sets: LabelSets) -> None:
         """Take the counts of some documents back."""
@@ -342,10 +349,8 @@ class Memory:
         with self.lock.write():
             mine = self.kept
             if mine is not None and batches is None:
-                raise MismatchError(
-                    f"{model} is trained from documents, and the other classifier has none in memory: make it "
-                    f"with TextClassifier({model!r}), and learn its texts again"
-                )
+                problem = f"{model} is trained from documents, and the other classifier has none in memory"
+                raise MismatchError(problem, hint=f"make it with TextClassifier({model!r}), and learn its texts again")
             self.counts.add(theirs)
             if isinstance(self.pool, KeptPool) and pool:
                 self.pool.add(pool)

@@ -132,12 +132,9 @@ def check_reads_pool(options: Mapping[str, Any]) -> None:
     reason = _why_not_options({**options, "model": DEFAULT_MODEL} if options["model"] == AUTO else options)
     if reason is not None:
         able = ", ".join(name for name, kind in MODELS.items() if kind.reads_fractions)
-        raise OptionError(
-            f"texts without a label cannot help here: {reason}",
-            option="model",
-            hint=f"set the model to auto, or to one of {able}, and leave its other options as they are",
-            cause="pool-useless",
-        )
+        problem = f"texts without a label cannot help here: {reason}"
+        hint = f"set the model to auto, or to one of {able}, and leave its other options as they are"
+        raise OptionError(problem, option="model", hint=hint, cause="pool-useless")
 
 
 def reads_pool(options: Mapping[str, Any]) -> bool:

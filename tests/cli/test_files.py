@@ -118,8 +118,7 @@ def test_merge_unique_where_nothing_is_kept(run, mail: Path) -> None:
     assert run("merge", "all.bunrui", "b.bunrui", "--unique") == (
         1,
         "",
-        "error: all.bunrui keeps nothing of its documents, so that it cannot tell which texts it has learned: use a "
-        "file that keeps digests or texts\n",
+        "error: all.bunrui keeps nothing of its documents: learn them into a file with --keep text\n",
     )
     assert not Path("all.bunrui").exists()
 
@@ -235,7 +234,7 @@ def test_slim_of_a_trained_model(run, mail: Path) -> None:
         1,
         "",
         "error: s.bunrui has the weights of arow, and no documents to train it again: learn in the file that it was "
-        "made from, or first choose a model that reads counts\n",
+        "made from, or choose a model that reads counts\n",
     )
     assert "trained\n" in run("info", "s.bunrui").out
     for command in (["set", "s.bunrui", "--model", "multinomial"], ["undo", "s.bunrui"]):

@@ -415,8 +415,7 @@ def test_unique_where_nothing_is_kept(run, mail: Path) -> None:
     assert run("learn", "a.bunrui", "mail.csv", "--unique", "--keep", "nothing") == (
         1,
         "",
-        "error: a.bunrui keeps nothing of its documents, so that it cannot tell which texts it has learned: use a file "
-        "that keeps digests or texts\n",
+        "error: a.bunrui keeps nothing of its documents: learn them into a file with --keep text\n",
     )
     assert not Path("a.bunrui").exists()
 

@@ -469,8 +469,8 @@ def test_several_labels_need_texts(run, kept: str, action: list[str]) -> None:
     assert run("label", *action) == (
         1,
         "",
-        "error: a.bunrui keeps no texts, and some of its documents have several labels, so that their words cannot be "
-        "told apart: learn the documents again with other labels\n",
+        "error: a.bunrui keeps no texts to tell the words of documents with several labels apart: learn the documents "
+        "again with other labels\n",
     )
     assert state(run) == before
 
@@ -576,7 +576,7 @@ COMMANDS = {
     ("content", "err"),
     [
         (None, "there is no classifier x: make one with 'bunrui learn x DATA'"),
-        (b"", "x: the file is empty: give one that bunrui has made"),
+        (b"", "x: the file is empty: give a file that bunrui has made"),
         (b"text,label\n", "x is not a bunrui classifier: give a file that bunrui has made"),
     ],
 )

@@ -456,7 +456,7 @@ def test_check_a_file_that_cannot_be_opened(run, box: str) -> None:
     ("content", "err"),
     [
         (None, "there is no classifier x: make one with 'bunrui learn x DATA'"),
-        (b"", "x: the file is empty: give one that bunrui has made"),
+        (b"", "x: the file is empty: give a file that bunrui has made"),
         (b"text,label\n", "x is not a bunrui classifier: give a file that bunrui has made"),
     ],
 )

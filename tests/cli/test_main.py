@@ -67,7 +67,7 @@ def test_no_classifier(run, mail: Path, command: str) -> None:
 def test_empty_file(run, mail: Path, command: str) -> None:
     (mail.parent / "x").touch()
     code, out, err = run(*READING[command])
-    assert (code, out) == (1, "") and err == "error: x: the file is empty: give one that bunrui has made\n"
+    assert (code, out) == (1, "") and err == "error: x: the file is empty: give a file that bunrui has made\n"
     assert (mail.parent / "x").stat().st_size == 0
 
 

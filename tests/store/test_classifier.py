@@ -663,7 +663,7 @@ def test_open_refuses(tmp_path: Path) -> None:
     for name, what in [
         ("missing", "there is no classifier .*missing: make one with bunrui.create"),
         (".", "this is a folder, not a classifier: give a file"),
-        ("empty", "empty: the file is empty: give one that bunrui has made"),
+        ("empty", "empty: the file is empty: give a file that bunrui has made"),
         ("text.csv", r"text\.csv is not a bunrui classifier: give a file"),
         ("other.db", r"other\.db is not a bunrui classifier, but another SQLite database"),
     ]:

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,7 +10,7 @@ from bunrui import TextClassifier
 from bunrui.counts import Counts
 from bunrui.errors import DamagedError, StoreError
 from bunrui.store import codec
-from bunrui.store.codec import Head, Part, Parts, Unpacker, join_parts, pack, pack_json, pack_numbers
+from bunrui.store.codec import Head, Part, Unpacker, join_parts, pack, pack_json, pack_numbers, parts_of
 
 PLENTY = 1 << 24
 NUMBERS = st.lists(st.one_of(st.integers(0, 3), st.integers(0, 2**63 - 1)), max_size=300)
@@ -110,11 +107,6 @@ def counts_of(documents: list[tuple[str, set[str]]]) -> Counts:
 def head_of(counts: Counts, ids: np.ndarray) -> Head:
     live = np.flatnonzero(counts.doc_count)
     return Head(counts.n_docs, counts.n_terms, counts.n_doc_freq, ids[live], counts.doc_count[live])
-
-
-def parts_of(counts: Counts, ids: np.ndarray) -> Iterator[Part]:
-    parts = Parts(counts, ids)
-    return (parts.part(lo, hi) for lo, hi in pairwise(parts.bounds))
 
 
 def round_trip(counts: Counts, file_labels: list[str]) -> Counts:

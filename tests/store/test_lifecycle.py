@@ -208,7 +208,7 @@ def test_labels_without_text(path: str, keep: str) -> None:
 @pytest.mark.parametrize("keep", ["digests", "nothing"])
 def test_several_labels_without_text_are_refused(path: str, keep: str) -> None:
     with learned(path, keep=keep) as clf:
-        with pytest.raises(StoreError, match="keeps no texts, and some of its documents have several labels"):
+        with pytest.raises(StoreError, match="keeps no texts to tell the words of documents with several labels apart"):
             clf.drop_label("spam")
         expect(clf, ALL)
 
@@ -363,7 +363,7 @@ def test_documents_need_a_log(path: str) -> None:
             lambda: clf.relabel("x", texts=[TEXTS[0]]),
             lambda: clf.forget(source="one.csv"),
         ):
-            with pytest.raises(StoreError, match="keeps nothing of its documents, so that it cannot tell them apart"):
+            with pytest.raises(StoreError, match="keeps nothing of its documents: learn them"):
                 change()
 
 

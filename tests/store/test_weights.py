@@ -22,7 +22,7 @@ from bunrui import StoredClassifier, TextClassifier
 from bunrui.errors import DamagedError, OptionError, StoreError
 from bunrui.models.kinds import TRAINED, is_kept
 from bunrui.selection import calibrate
-from bunrui.store import classifier
+from bunrui.store import weights
 from bunrui.store.codec import Unpacker, pack, pack_json
 from tests.support.examples import examples, quick
 
@@ -198,7 +198,7 @@ def test_training_after_changes_that_leave_the_documents(path: Path, model: str)
 
 @pytest.mark.parametrize("kind", ["learn", "set"])
 def test_training_while_others_change_the_file(path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    pack_weights = classifier.pack_weights
+    pack_weights = weights.pack_weights
 
     def pack_late(*args: Any) -> Any:
         """The weights, after another has changed the file."""
@@ -208,7 +208,7 @@ def test_training_while_others_change_the_file(path: Path, kind: str, monkeypatc
         return pack_weights(*args)
 
     with learned(path, "nbsvm") as clf:
-        monkeypatch.setattr(classifier, "pack_weights", pack_late)
+        monkeypatch.setattr(weights, "pack_weights", pack_late)
         with pytest.raises(StoreError, match="and nothing was kept: train it again"):
             clf.train()
         clf.refresh()
@@ -779,7 +779,7 @@ def test_a_lack_of_memory_leaves_the_change(
     def pack_weights(*_: Any) -> Any:
         raise MemoryError
 
-    monkeypatch.setattr(classifier, "pack_weights", pack_weights)
+    monkeypatch.setattr(weights, "pack_weights", pack_weights)
     with bunrui.create(path, "arow") as clf, caplog.at_level(logging.WARNING, "bunrui"):
         clf.learn(TEXTS, LABELS)
         assert clf.counts.n_docs == 40 and not clf.is_trained

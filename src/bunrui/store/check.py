@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bunrui.classifier import AnyClassifier
 from bunrui.counts import Counts
 from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import BunruiError
@@ -12,7 +11,6 @@ from bunrui.memory import Parameters, document_digests
 from bunrui.models.kinds import is_kept
 from bunrui.store.file import File, find_weights
 from bunrui.store.pool import count_wrong
-from bunrui.store.store import Store
 from bunrui.store.weights import read_weights
 
 
@@ -29,44 +27,42 @@ class Report(NamedTuple):
         return not self.wrong
 
 
-def check(file: File, classifier: AnyClassifier) -> Report:
+def check(file: File) -> Report:
     """Check the file behind a classifier."""
     store = file.store
     report = Report([], [], [])
     with file.use(), store.reading():
-        problems = store.integrity()
-        _say(report, not problems, "the pages of the file", "; ".join(problems))
+        problems = [problem for (problem,) in store.db.execute("PRAGMA integrity_check(10)")]
+        _say(report, problems == ["ok"], "the pages of the file", "; ".join(problems))
         try:
             store.check_rows()
             counts, _ = store.load()
-        except BunruiError as error:
-            report.wrong.append(str(error))
-            return report
-        what = "settings, labels and changes: checksums"
-        if store.is_sealed:
-            report.right.append(what)
-        else:
-            report.unknown.append(f"{what}: bunrui adds them when it first opens an older file to change it")
-        report.right.append(f"snapshot and deltas: checksums, totals; features: {counts.n_features:,}")
-        try:
+            what = "settings, labels and changes: checksums"
+            if store.is_sealed:
+                report.right.append(what)
+            else:
+                report.unknown.append(f"{what}: bunrui adds them when it first opens an older file to change it")
+            report.right.append(f"snapshot and deltas: checksums, totals; features: {counts.n_features:,}")
             if store.keep == "nothing":
                 report.unknown.append("the counts, from their documents: the file keeps none")
             else:
-                _check_log(classifier, store, counts, report)
-            if store.keep == "text" and len(file.memory.pool):
+                _check_log(file, counts, report)
+            n_texts = len(file.memory.pool)
+            if store.keep == "text" and n_texts:
                 n_wrong = count_wrong(store)
-                _say(
-                    report, not n_wrong, f"texts without a label: {len(file.memory.pool):,}", f"{n_wrong:,} do not fit"
-                )
+                _say(report, not n_wrong, f"texts without a label: {n_texts:,}", f"{n_wrong:,} do not fit")
             if report.is_right:
-                _check_weights(file, classifier, counts, report)
+                _check_weights(file, counts, report)
         except BunruiError as error:
             report.wrong.append(str(error))
     return report
 
 
-def _check_log(classifier: AnyClassifier, store: Store, counts: Counts, report: Report) -> None:
-    store.log.check_numbers()
+def _check_log(file: File, counts: Counts, report: Report) -> None:
+    store = file.store
+    # Only the blobs of these rows have checksums.
+    if store.db.execute("SELECT 1 FROM documents WHERE tx NOT IN (SELECT tx FROM transactions)").fetchone():
+        raise store.unpacker().damaged("the log has blocks of changes that there never were")
     names, n_wrong = store.labels(), 0
     again = Counts(counts.fingerprint)
     for _, block in store.log.blocks():
@@ -74,7 +70,7 @@ def _check_log(classifier: AnyClassifier, store: Store, counts: Counts, report: 
             documents = block.documents()
             n_wrong += int((document_digests(documents) != block.digests).sum())
             labels = [[names[k] for k in block.label_sets[code]] for code in block.codes.tolist()]
-            again.add(classifier.count_sets(documents, label_sets(labels, len(documents), again.label_ids)))
+            again.add(file.classifier.count_sets(documents, label_sets(labels, len(documents), again.label_ids)))
     n_docs, found = store.log.doc_counts()
     expected = {label: n for label, (n, _, _) in counts.class_totals().items()}
     _say(report, n_docs == counts.n_docs, f"documents in the log: {n_docs:,}", f"{counts.n_docs:,} in the counts")
@@ -86,9 +82,10 @@ def _check_log(classifier: AnyClassifier, store: Store, counts: Counts, report: 
     _say(report, again == counts, "the counts, counted again from the texts", "the texts give others")
 
 
-def _check_weights(file: File, classifier: AnyClassifier, counts: Counts, report: Report) -> None:
+def _check_weights(file: File, counts: Counts, report: Report) -> None:
     """Train the model again where the file has its weights, and compare them bit by bit."""
-    store, options, analyzer = file.store, classifier.get_params(), classifier.text_analyzer
+    store, classifier = file.store, file.classifier
+    options, analyzer = classifier.get_params(), classifier.text_analyzer
     if not is_kept(classifier.model):
         return
     from bunrui.models.trained import restore, train

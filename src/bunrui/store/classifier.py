@@ -2,65 +2,35 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bunrui.calibration import Calibration
 from bunrui.choice import Choice
-from bunrui.classifier import (
-    OPTIONS,
-    AnyClassifier,
-    Labels,
-    TextClassifier,
-    Texts,
-    check_classifier,
-    check_names,
-    complete_options,
-)
-from bunrui.counts import Counts, Label
+from bunrui.classifier import OPTIONS, AnyClassifier, Labels, TextClassifier, Texts, check_names, complete_options
+from bunrui.counts import Label
 from bunrui.engines.labelgroups import check_new
-from bunrui.errors import BunruiError, Option, OptionError, StoreError, check_whole
+from bunrui.errors import Option, OptionError, check_whole
 from bunrui.labels import as_list, is_label, type_of
-from bunrui.memory import Digests, document_digests
+from bunrui.memory import Digests, by_digest
 from bunrui.models import AUTO, TRAINED
 from bunrui.models.kinds import is_kept
 from bunrui.models.model import Model
 from bunrui.store import lifecycle
 from bunrui.store.check import Report, check
-from bunrui.store.file import File, find_weights
+from bunrui.store.file import File, find_seen
 from bunrui.store.lifecycle import Document, Page, Selection
 from bunrui.store.log import Names
 from bunrui.store.merge import Source, merge
-from bunrui.store.options import (
-    Path,
-    can_choose,
-    check_keeps,
-    check_slim,
-    chosen_of,
-    classifier_of,
-    creating_store,
-    hashing_of,
-    open_with,
-    options_of,
-    settings_of,
-    summary_of,
-    write_slim,
-)
+from bunrui.store.options import Path, check_keeps, check_slim, creating_store, hashing_of, open_with, write_slim
 from bunrui.store.sessions import Learning, Sum, Unlearning
 from bunrui.store.store import Store
 from bunrui.store.transaction import Entry, History
-from bunrui.store.weights import Heading, Rows, pack_weights, read_rows
 from bunrui.unlabelled import check_reads_pool
-
-if TYPE_CHECKING:
-    from bunrui.models.trained import Fitted
-
-_log = logging.getLogger("bunrui")
 
 
 class StoredClassifier(AnyClassifier):
@@ -69,23 +39,19 @@ class StoredClassifier(AnyClassifier):
     Everything that it learns is in the file when the call returns.  Several processes may read a file while one writes.
     """
 
-    def __init__(self, file: File, classifier: TextClassifier, *, is_twin: bool = False) -> None:
-        """`classifier` reads the memory of the file; a twin has other options than the file."""
+    def __init__(self, file: File, classifier: TextClassifier) -> None:
+        """`classifier` is that of the file, or a twin that reads the same memory with other options."""
         self._file = file
         self._classifier = classifier
         self.memory = file.memory
         self.text_analyzer = classifier.text_analyzer  # a file has one for good
-        self._is_twin = is_twin
+        self._is_twin = classifier is not file.classifier
 
     @classmethod
     def of(cls, store: Store, *, read_only: bool = False) -> StoredClassifier:
         """The classifier of a store that is open."""
-        classifier = classifier_of(store)
         file = File(store, read_only=read_only)
-        classifier.attach(file.memory)
-        classifier.take_on(*chosen_of(store))
-        file.on_choice = lambda chosen: classifier.take_on(*chosen)
-        return cls(file, classifier)
+        return cls(file, file.classifier)
 
     def __repr__(self) -> str:
         inner = repr(self._classifier).removeprefix("TextClassifier(")
@@ -95,6 +61,11 @@ class StoredClassifier(AnyClassifier):
     def current_model(self) -> Model:
         """The model with its options as they are now."""
         return self._classifier.current_model
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """How scores become probabilities; None without a calibration."""
+        return self._classifier.calibration
 
     @property
     def label_type(self) -> type | None:
@@ -143,19 +114,7 @@ class StoredClassifier(AnyClassifier):
 
     def refresh(self) -> bool:
         """Take in the changes of other processes; return whether there were any."""
-        is_new = self._file.catch_up()
-        if self._is_twin:
-            return is_new
-        with self._file.use():
-            store = self._file.store
-            options, chosen = options_of(store), chosen_of(store)
-        if options != self.get_params():
-            self._classifier.set_params(**options).check_options()
-            is_new = True
-        if chosen != (self.choice, self.calibration, self.pool_weight):
-            self._classifier.take_on(*chosen)
-            is_new = True
-        return is_new
+        return self._file.catch_up() if self._is_twin else self._file.refresh()
 
     # Learning
 
@@ -234,7 +193,7 @@ class StoredClassifier(AnyClassifier):
         choice = _choice(texts, ids, digests)
         known = None
         if texts is not None and self.keep != "text":
-            known = {digest.tobytes(): text for digest, text in zip(document_digests(texts), texts, strict=True)}
+            known = by_digest(texts)
         names = lifecycle.check_labels(as_list(labels))
         check_new(names)
         new_labels = lifecycle.one_for_one(names[0]) if is_label(labels) else lambda _: names
@@ -245,8 +204,7 @@ class StoredClassifier(AnyClassifier):
 
         A change is the digest of a document, the labels that it has, and those that it gets.
         """
-        self._need_log()
-        return lifecycle.relabel_each(self._file, self, changes)
+        return lifecycle.relabel_each(self._file, changes)
 
     def forget(self, *, before: datetime | None = None, source: str | None = None) -> int:
         """Unlearn the documents that were learned before a time, or came from a source; how many there were."""
@@ -262,17 +220,10 @@ class StoredClassifier(AnyClassifier):
         self, kind: str, note: dict[str, Any], choice: Selection, new_labels: lifecycle.Change, texts: Any = None
     ) -> int:
         """Change the labels of the chosen documents in a transaction of its own; how many have changed."""
-        self._need_log()
+        self._file.store.check_keeps_documents()
         with self._file.writing(kind, **note) as transaction:
-            lifecycle.change(self._file, self, transaction, choice, new_labels, texts)
+            lifecycle.change(self._file, transaction, choice, new_labels, texts)
         return transaction.n_docs
-
-    def _need_log(self) -> None:
-        if self.keep == "nothing":
-            raise StoreError(
-                f"{self.path} keeps nothing of its documents, so that it cannot tell them apart: unlearn them by their "
-                "texts and labels, or learn into a file that keeps texts"
-            )
 
     def rename_label(self, label: Label, name: Label) -> int:
         """Give a label another name; how many documents have it."""
@@ -280,11 +231,11 @@ class StoredClassifier(AnyClassifier):
 
     def drop_label(self, label: Label) -> int:
         """Take a label from all documents, and unlearn those that have no other; how many had it."""
-        return lifecycle.take_label(self._file, self, label)
+        return lifecycle.take_label(self._file, label)
 
     def move_label(self, label: Label, to: Label) -> int:
         """Give all documents of a label another one in its place; how many had it."""
-        return lifecycle.take_label(self._file, self, label, to)
+        return lifecycle.take_label(self._file, label, to)
 
     @contextmanager
     def learning(self, *, unique: bool = False, note: Mapping[str, Any] | None = None) -> Iterator[Learning]:
@@ -298,16 +249,17 @@ class StoredClassifier(AnyClassifier):
         """
         file = self._file
         with file.writing("learn", **(note or {})) as transaction:
-            session = Learning(file.store, transaction, Sum(self), file.seen(needed=unique), unique)
+            seen = find_seen(file.store, needed=unique, by_index=True)
+            session = Learning(file.store, transaction, Sum(self), seen, unique)
             yield session
             session.finish()
-        self._train_when_due()
+        self._file.train_when_due()
 
     @contextmanager
     def unlearning(self) -> Iterator[Unlearning]:
         """Unlearn batch by batch in one transaction, as `learning` learns."""
         with self._file.writing("unlearn") as transaction:
-            session = Unlearning(self, self._file.store, transaction)
+            session = Unlearning(self._file.store, transaction, Sum(self))
             yield session
             session.finish()
 
@@ -327,11 +279,9 @@ class StoredClassifier(AnyClassifier):
 
         `kind` and `note` are for the list of changes.
         """
-        for other in others:
-            check_classifier(other)
         sources = [Source(other, other._file if isinstance(other, StoredClassifier) else None) for other in others]
-        skipped = merge(self._file, self, sources, unique=unique, kind=kind, note=note)
-        self._train_when_due()
+        skipped = merge(self._file, sources, unique=unique, kind=kind, note=note)
+        self._file.train_when_due()
         return skipped
 
     @property
@@ -381,7 +331,7 @@ class StoredClassifier(AnyClassifier):
         file; earlier changes cannot be undone.
         """
         self._file.compact()
-        self._train_when_due()
+        self._file.train_when_due()
 
     # Training
 
@@ -414,32 +364,7 @@ class StoredClassifier(AnyClassifier):
             kept = ", ".join(filter(is_kept, TRAINED))
             raise OptionError(f"{self.model} has no weights that a file keeps", hint=f"choose one of {kept}")
         check_keeps(self.model, self.keep, self.path)
-        file.catch_up()
-        file.read_again()
-
-        def pack(fitted: Fitted) -> tuple[Fitted, Heading, Rows] | None:
-            weights = fitted.arrays(to_learn=True)
-            return weights and (fitted, *pack_weights(weights, self.get_params(), fitted.counts, fitted.mark))
-
-        packed = self.current_model.export(pack)
-        if packed is None:
-            return False
-        fitted, heading, rows = packed
-        file.keep_weights(heading, rows, fitted.is_of)
-        return True
-
-    def _train_when_due(self) -> None:
-        """Train the model at the end of a change, if enough has changed."""
-        if self._is_twin or self.keep != "text" or not is_kept(self.model):
-            return
-        try:
-            if self.counts.n_docs and self._file.is_training_due(self.get_params()):
-                self.train()
-        except (BunruiError, MemoryError) as error:
-            # The change is there, and weights are only to save time: the next question trains, or says what is wrong.
-            _log.warning(
-                "the weights of %s in %s were not kept: %s", self.model, self.path, str(error) or "out of memory"
-            )
+        return file.train()
 
     # The rest of the file
 
@@ -495,9 +420,7 @@ class StoredClassifier(AnyClassifier):
     @contextmanager
     def _reading(self) -> Iterator[Store]:
         """A connection of its own to the file, if that keeps documents: reading may take its time."""
-        if self.keep == "nothing":
-            hint = "learn them into a file with ", Option("keep", "text")
-            raise StoreError(f"{self.path} keeps nothing of its documents", hint=hint)
+        self._file.store.check_keeps_documents()
         self._file.store.check_place()
         store = Store.open(self.path, read_only=True)
         with closing(store), store.reading():
@@ -505,9 +428,9 @@ class StoredClassifier(AnyClassifier):
 
     def labels_of(self, digests: Digests) -> dict[bytes, list[Label]]:
         """The labels of those documents that are learned, by digest, in the order in which they were learned."""
-        self._need_log()
+        store = self._file.store
+        store.check_keeps_documents()
         with self._file.use():
-            store = self._file.store
             names = store.labels()
             return {digest: sorted(names[k] for k in labels) for digest, labels in store.log.labels_of(digests).items()}
 
@@ -541,7 +464,7 @@ class StoredClassifier(AnyClassifier):
 
     def check(self) -> Report:
         """Read everything in the file, and count the documents again where it keeps their texts."""
-        return check(self._file, self)
+        return check(self._file)
 
     def configure(self, **options: Any) -> StoredClassifier:
         """Change how the counts are read, also in the file: model, smoothing, alpha, prior and so on."""
@@ -552,13 +475,10 @@ class StoredClassifier(AnyClassifier):
         if self.keep == "text" or not self._file.trained(checked.get_params())[0]:
             check_keeps(checked.model, self.keep, self.path)
         has_changed = checked.settings != self.settings
-        self._file.configure(
-            settings_of(checked.settings) | ({"choice": None, "pool_weight": None} if has_changed else {})
-        )
+        self._file.configure(checked.settings | ({"choice": None, "pool_weight": None} if has_changed else {}))
         self._classifier.set_params(**checked.get_params())
-        with self._file.use():
-            self._classifier.take_on(*chosen_of(self._file.store))
-        self._train_when_due()
+        self._file.refresh()
+        self._file.train_when_due()
         return self
 
     def _why_no_sample(self) -> str:
@@ -571,11 +491,6 @@ class StoredClassifier(AnyClassifier):
         self._check_auto()
         if self._is_twin:
             raise OptionError("a model is chosen for a file: ask the classifier that `open` gave")
-        with self._file.use():
-            can = can_choose(self._file.store, self.counts.n_docs, self._file.store.settings())
-        if not can:
-            hint = "learn into a file with ", Option("keep", "text")
-            raise StoreError(f"{self.path} has no documents to choose by", hint=hint)
         self._file.choose(metric)
         assert self.choice is not None
         return self.choice
@@ -634,7 +549,7 @@ class StoredClassifier(AnyClassifier):
                 "unlabelled": None if pool is None else {**pool.to_dict(), "line": pool.describe()},
                 "is_trained": is_trained,
                 "trained_documents": n_trained,
-                "calibration": None if self.calibration is None else summary_of(self, self.calibration, n_changed),
+                "calibration": None if self.calibration is None else self._calibration_info(n_changed),
                 "analyzer": store.analyzer,
                 "fingerprint": store.fingerprint,
                 "keep": store.keep,
@@ -648,6 +563,11 @@ class StoredClassifier(AnyClassifier):
                 "changed": changed or store.created,
                 "format": n_format,
             }
+
+    def _calibration_info(self, n_changed: int) -> dict[str, Any]:
+        names = ("model", "n_docs", "ece_before", "ece_after", "log_loss_before", "log_loss_after")
+        measures = {name: getattr(self.calibration, name) for name in names}
+        return measures | {"applies": self.is_calibrated, "changed_since": n_changed}
 
     def copy(self, path: Path) -> None:
         """Write a copy of the file, also while others change it."""
@@ -665,33 +585,14 @@ class StoredClassifier(AnyClassifier):
         with self._file.at_rest():
             with self.memory.lock.read():
                 counts = self.counts.pruned(min_df)
-            weights = self._slim_weights(counts, min_df) if self.needs_documents else None
+            weights = self._file.slim_weights(self._classifier, counts, min_df) if self.needs_documents else None
         return write_slim(os.fspath(path), self, self._file.store.pruned, min_df, counts, weights)
-
-    def _slim_weights(self, counts: Counts, min_df: int) -> tuple[Heading, Rows]:
-        """The weights for a copy with these counts; call while the file is at rest."""
-        store = self._file.store
-        if self.keep != "text":
-            stored = find_weights(store, self.get_params(), self.counts)
-            if stored is None or min_df > store.pruned:
-                raise OptionError(
-                    f"{store.path} has no documents to train {self.model} again, with fewer words: make this copy from "
-                    "the file that has them"
-                )
-            return stored.heading, read_rows(store)
-        from bunrui.models.trained import train
-
-        fitted = train(self.get_params(), self.text_analyzer, counts, self.memory.documents, None)
-        weights = fitted.arrays(to_learn=False)
-        if weights is None:
-            raise OptionError(f"{self.model} tells nothing apart yet: learn documents of two labels first")
-        return pack_weights(weights, self.get_params(), counts, fitted.mark)
 
     # As a scikit-learn estimator
 
     def with_model(self, model: str | None = None, **options: Any) -> StoredClassifier:
         """A classifier that reads the same counts by another model or with other options; the file stays as it is."""
-        return StoredClassifier(self._file, self._classifier.with_model(model, **options), is_twin=True)
+        return StoredClassifier(self._file, self._classifier.with_model(model, **options))
 
     def fit(self, texts: Texts, labels: Labels) -> StoredClassifier:
         """Not for a file: it would forget everything that is in it."""
@@ -709,7 +610,7 @@ class StoredClassifier(AnyClassifier):
 
 
 # They are read here; `configure` and `set_calibration` change them, in the file too.
-for _name in (*OPTIONS, "calibration", "choice", "pool_weight"):
+for _name in (*OPTIONS, "choice", "pool_weight"):
     setattr(StoredClassifier, _name, property(attrgetter(f"_classifier.{_name}")))
 
 

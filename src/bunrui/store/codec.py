@@ -25,6 +25,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property
+from itertools import pairwise
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -40,7 +41,6 @@ from bunrui.kernel.slices import in_turn
 from bunrui.kernel.workspace import MAX_TEXT
 
 _HEAD = struct.Struct("<BIQ")
-HEAD_SIZE = _HEAD.size
 _PLAIN, _ZSTD = 0, 1
 _WORTH_PACKING = 64
 _LEVEL = 1  # IMDB: .42 of the text, where level 3 has .37 and takes a third longer; counting takes a third of either
@@ -76,11 +76,6 @@ def pack_numbers(numbers: Any) -> bytes:
     largest = int(numbers.max()) if len(numbers) else 0
     planes = [(numbers >> (8 * k)).astype(np.uint8) for k in range((largest.bit_length() + 7) // 8)]
     return pack(np.concatenate(planes).data if planes else b"")
-
-
-def size_of(head: bytes) -> int:
-    """How long the content of a blob says it is, by its first bytes."""
-    return int(_HEAD.unpack(head)[2])
 
 
 class Unpacker:
@@ -219,41 +214,32 @@ class Part(NamedTuple):
     totals: bytes
 
 
-class Parts:
-    """Counts, to be cut into parts.
+def parts_of(counts: Counts, label_ids: Integers) -> Iterator[Part]:
+    """Counts, cut into parts; class c has the id label_ids[c] in the file."""
+    ids, starts = counts.live_ids(), counts.vocabulary.starts
+    n_cells, n_bytes = counts.postings.lengths[ids], starts[ids + 1] - starts[ids]
+    weight = np.arange(len(ids)) // _PART_FEATURES
+    for sizes, most in ((n_cells, _PART_CELLS), (n_bytes, _PART_BYTES)):
+        weight = np.maximum(weight, np.cumsum(sizes, dtype=np.int64) // most)
+    places = (ids[lo:hi] for lo, hi in pairwise(borders(weight)))
+    return in_turn(lambda some: pack_part(counts.take(some), label_ids), places)
 
-    Attributes
-    ----------
-    bounds : list of int
-        Where the parts begin and end.
+
+def borders(numbers: Integers) -> list[int]:
+    """Where lists begin and end, if each has the same number all along.
+
+    >>> borders(np.array([0, 0, 1, 1, 1, 2]))
+    [0, 2, 5, 6]
     """
-
-    def __init__(self, counts: Counts, label_ids: Integers) -> None:
-        """Class c has the id label_ids[c] in the file."""
-        self._counts, self._label_ids, self._ids = counts, label_ids, counts.live_ids()
-        starts = counts.vocabulary.starts
-        weight = np.arange(len(self._ids)) // _PART_FEATURES
-        for sizes, most in (
-            (counts.postings.lengths[self._ids], _PART_CELLS),
-            (starts[self._ids + 1] - starts[self._ids], _PART_BYTES),
-        ):
-            weight = np.maximum(weight, np.cumsum(sizes, dtype=np.int64) // most)
-        self.bounds: list[int] = (
-            [0, *(np.flatnonzero(np.diff(weight)) + 1).tolist(), len(weight)] if len(weight) else [0]
-        )
-
-    def part(self, lo: int, hi: int) -> Part:
-        """The features lo … hi - 1."""
-        return pack_part(self._counts.take(self._ids[lo:hi]), self._label_ids)
+    return [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)] if len(numbers) else [0]
 
 
 def pack_part(cells: Cells, label_ids: Integers) -> Part:
     """A part of cells; class c has the id label_ids[c] in the file."""
     c = cells.mapped(label_ids)
-    first = np.cumsum(c.lengths, dtype=np.int64) - c.lengths
-    plain = np.array_equal(np.add.reduceat(c.docs, first, dtype=np.int64), c.doc_total) and np.array_equal(
-        np.add.reduceat(c.terms, first, dtype=np.int64), c.term_total
-    )
+    first = _starts(c.lengths)
+    docs, terms = _sums_from(first, c.docs), _sums_from(first, c.terms)
+    plain = np.array_equal(docs, c.doc_total) and np.array_equal(terms, c.term_total)
     totals = np.empty(0, np.int64) if plain else np.concatenate([c.doc_total, c.term_total - c.doc_total])
     return Part(
         len(c.sizes),
@@ -289,11 +275,8 @@ def join_parts(
     cells = list(_cells(head, parts, len(labels), lambda: unpacker, in_turn))
     n_bytes = sum(len(c.text) for c in cells)
     if n_bytes > MAX_TEXT:
-        raise StoreError(
-            f"this has {n_bytes / 2**30:.1f} GiB of words, and a classifier in memory can have 4",
-            file=unpacker.name,
-            hint=(Step("slim", unpacker.name),),
-        )
+        problem = f"this has {n_bytes / 2**30:.1f} GiB of words, and a classifier in memory can have 4"
+        raise StoreError(problem, file=unpacker.name, hint=(Step("slim", unpacker.name),))
     counts = _folded(head, cells, labels, fingerprint, unpacker)
     if not is_lazy:
         counts.unfold()
@@ -352,9 +335,9 @@ def _cells(
 
 def _checked(head: Head, n_labels: int, unpacker: Unpacker) -> Integers:
     """Documents by label, if they can be those of documents."""
-    if len(head.labels) and not (
-        head.labels.max() < n_labels and _are_distinct(head.labels) and len(head.labels) == len(head.doc_count)
-    ):
+    # Not `np.unique`: its first call imports numpy.ma, 10 ms of a prediction from the shell.
+    are_distinct = bool((np.diff(np.sort(head.labels)) > 0).all())
+    if head.labels.max(initial=-1) >= n_labels or not are_distinct or len(head.labels) != len(head.doc_count):
         raise unpacker.damaged("documents have a label that is not in the list of labels")
     if (head.doc_count < 1).any() or (not len(head.labels) and head.n_docs):
         raise unpacker.damaged("there are documents without labels, or labels without documents")
@@ -425,8 +408,3 @@ def _starts(sizes: npt.NDArray[Any]) -> Integers:
     starts = np.cumsum(sizes, dtype=np.int64)
     starts -= sizes
     return starts
-
-
-def _are_distinct(numbers: Integers) -> bool:
-    # Not `np.unique`: its first call imports numpy.ma, 10 ms of a prediction from the shell.
-    return bool((np.diff(np.sort(numbers)) > 0).all())

@@ -10,10 +10,8 @@ import numpy as np
 from bunrui.counts import Counts
 from bunrui.errors import StoreError
 from bunrui.store import schema
-from bunrui.store.codec import HEAD_SIZE, size_of
-from bunrui.store.connection import explain_errors
-from bunrui.store.log import BLOCK_BYTES, BLOCK_DOCS, Block, Row
-from bunrui.store.pool import insert_unlabelled, last_row, what_is_left
+from bunrui.store.log import BLOCK_BYTES, BLOCK_DOCS, Block
+from bunrui.store.pool import PoolChange
 from bunrui.store.schema import seal
 from bunrui.store.store import Store
 from bunrui.store.transaction import NAMED, SIGNED, History, Transaction, insert_block, insert_removals
@@ -31,7 +29,7 @@ def compact(store: Store, transaction: Transaction, counts: Counts) -> None:
     live = [name for name in names if name in counts.label_ids and counts.doc_count[counts.label_ids[name]]]
     places = {name: label for label, name in enumerate(live)}
     _rewrite_blocks(store, [places.get(name, -1) for name in names], tx)
-    _rewrite_unlabelled(store, tx)
+    PoolChange(store, tx, transaction.time).rewrite()
     store.db.execute("DELETE FROM removals")
     store.db.execute("DELETE FROM labels")
     transaction.label_ids(live)
@@ -59,14 +57,11 @@ def wipe(store: Store) -> None:
         store.db.execute("PRAGMA temp_store = DEFAULT")  # a copy of the file, too large for memory
         store.db.execute("VACUUM")
     except StoreError as error:
-        raise StoreError(
-            f"{store.path} was compacted, but unlearned documents could not be wiped out ({error}): compact it again"
-        ) from error
-    is_settled = store.settle(schema.WAIT_SECONDS)
-    if not is_settled:
-        raise StoreError(
-            f"{store.path} is compacted, but others are still reading the old one: close them, and compact"
-        )
+        problem = f"{store.path} was compacted, but unlearned documents could not be wiped out ({error})"
+        raise StoreError(problem, hint="compact it again") from error
+    if not store.settle(schema.WAIT_SECONDS):
+        problem = f"{store.path} is compacted, but others are still reading the old one"
+        raise StoreError(problem, hint="close them, and compact")
 
 
 def _rewrite_blocks(store: Store, label_ids: Sequence[int], tx: int) -> None:
@@ -79,14 +74,6 @@ def _rewrite_blocks(store: Store, label_ids: Sequence[int], tx: int) -> None:
 
     left = [_put(store, group, tx, label_ids) for group in _groups(store.log.blocks(), stays=stays)]
     _delete(store, touched.difference(*left))
-
-
-def _rewrite_unlabelled(store: Store, tx: int) -> None:
-    """Join the blocks of texts without a label, and leave nothing of those that went."""
-    last = last_row(store)
-    for group in _groups((0, block) for block in what_is_left(store)):
-        insert_unlabelled(store, tx, 1, _join_blocks([block for _, block in group]))
-    store.db.execute("DELETE FROM unlabelled WHERE block <= ?", (last,))
 
 
 def join(store: Store, tx: int) -> None:
@@ -110,23 +97,14 @@ def _neighbours(store: Store, gone: Mapping[int, int]) -> list[list[int]]:
     runs: list[list[int]] = [[]]
     worth: set[int] = set()
     small = _ON_THE_WAY / 2
-    for number, n_docs, packed in store.db.execute("SELECT block, n_docs, length(text) FROM documents ORDER BY block"):
-        n_gone = gone.get(number, 0)
-        if 2 * n_gone > n_docs:
+    for number, sizes in store.log.sizes():
+        if 2 * gone.get(number, 0) > len(sizes):
             worth.add(number)
-        elif n_docs >= small * BLOCK_DOCS or _text_size(store, number, packed) >= small * BLOCK_BYTES:
+        elif len(sizes) >= small * BLOCK_DOCS or sizes.sum() >= small * BLOCK_BYTES:
             runs.append([])
             continue
         runs[-1].append(number)
     return [run for run in runs if len(run) > 1 or worth.intersection(run)]
-
-
-def _text_size(store: Store, number: int, packed: int) -> int:
-    """Bytes of the texts of a block; the texts themselves, which may be many, are not read."""
-    if packed < HEAD_SIZE:
-        return 0
-    with explain_errors(store.path), store.db.blobopen("documents", "text", number, readonly=True) as blob:
-        return size_of(blob.read(HEAD_SIZE))
 
 
 def _groups(
@@ -155,7 +133,7 @@ def _put(store: Store, group: list[Numbered], tx: int, label_ids: Sequence[int] 
         if any(labels[0] < 0 for labels in label_sets):
             raise store.unpacker().damaged("the log has documents of a label that the counts do not have")
         joined = joined._replace(label_sets=label_sets)
-    insert_block(store.db, tx, Row.of(joined), numbers[0])
+    insert_block(store.db, tx, joined.row(), numbers[0])
     return numbers
 
 

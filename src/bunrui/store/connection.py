@@ -27,9 +27,10 @@ import secrets
 import sqlite3
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
+from pathlib import PurePath
 from typing import IO, Any
 from weakref import WeakSet
 
@@ -53,12 +54,11 @@ _ADVICE = {
     sqlite3.SQLITE_TOOBIG: "something is too large to be kept in {name}: cut very long documents into several",
 }
 
+_GIVE_ANOTHER = "give a file that bunrui has made"
+
 # Locks of SQLite do not reach other machines.
 _NETWORK = {"9p", "afs", "ceph", "cifs", "davfs", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"}
 _OVER_FUSE = ("sshfs", "glusterfs", "s3fs", "rclone", "gcsfuse", "smbnetfs", "cephfs")
-
-
-_EXPLAINED = sqlite3.Error, UnicodeDecodeError
 
 
 @contextmanager
@@ -84,10 +84,9 @@ def explain_errors(name: str) -> Iterator[None]:
 
 def check_is_file(path: str) -> None:
     """Refuse a path that is plainly no classifier, before SQLite sees it."""
-    if os.path.isdir(path):
-        raise StoreError("this is a folder, not a classifier", file=path, hint="give a file that bunrui has made")
     if os.path.exists(path) and not os.path.isfile(path):
-        raise StoreError("this is no file", file=path, hint="give one that bunrui has made")
+        what = "a folder, not a classifier" if os.path.isdir(path) else "no file"
+        raise StoreError(f"this is {what}", file=path, hint=_GIVE_ANOTHER)
     # The file is not opened here: closing it again would drop the locks that SQLite has on it for this process, and the
     # next process to leave would take the last changes away with it.  That it is no database SQLite finds by itself.
     if not os.path.exists(path):
@@ -95,7 +94,8 @@ def check_is_file(path: str) -> None:
     if not os.access(path, os.R_OK):
         raise StoreError.of_system(PermissionError(errno.EACCES, ""), path)
     if not os.path.getsize(path):
-        raise StoreError("the file is empty", file=path, hint="give one that bunrui has made")
+        raise StoreError("the file is empty", file=path, hint=_GIVE_ANOTHER)
+    _warn_of_network(path)
 
 
 def network_kind(path: str, mountinfo: str) -> str | None:
@@ -106,21 +106,15 @@ def network_kind(path: str, mountinfo: str) -> str | None:
     'nfs4'
     >>> network_kind("/mnt/other/mail.bunrui", table)
     """
-    best, kind = "", ""
-    for line in mountinfo.splitlines():
-        left, _, right = line.partition(" - ")
-        fields, rest = left.split(" "), right.split(" ")
-        if len(fields) < 5:
-            continue
-        point = re.sub(r"\\(\d{3})", lambda match: chr(int(match[1], 8)), fields[4])
-        inside = path == point or path.startswith(point.rstrip("/") + "/")
-        if inside and len(point) >= len(best):
-            best, kind = point, rest[0]
+    rows = (line.split(" ") for line in mountinfo.splitlines() if " - " in line)
+    kinds = {re.sub(r"\\(\d{3})", lambda at: chr(int(at[1], 8)), row[4]): row[row.index("-") + 1] for row in rows}
+    points = (str(point) for point in (PurePath(path), *PurePath(path).parents))
+    kind = next((kinds[point] for point in points if point in kinds), "")
     is_network = kind in _NETWORK or (kind.startswith("fuse") and kind.endswith(_OVER_FUSE))
     return kind if is_network else None
 
 
-def warn_of_network(path: str) -> None:
+def _warn_of_network(path: str) -> None:
     """Warn once for each file that lies on another machine: no two machines may use it at a time."""
     try:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
@@ -133,11 +127,8 @@ def warn_of_network(path: str) -> None:
 
 @cache
 def _warn_once(path: str, kind: str) -> None:
-    _log.warning(
-        "%s is on a network file system (%s), where locks are not reliable: let only one machine use it at a time",
-        path,
-        kind,
-    )
+    why = f"is on a network file system ({kind}), where locks are not reliable"
+    _log.warning("%s %s: let only one machine use it at a time", path, why)
 
 
 # --- the journal
@@ -180,28 +171,23 @@ class Cursor(sqlite3.Cursor):
 
     connection: Connection
 
-    # A `with` for each row, or for each statement, would take longer than the row.
-
     def fetchone(self) -> Any:
-        try:
-            return super().fetchone()
-        except _EXPLAINED:
-            with explain_errors(self.connection.name):
-                raise
+        return _explained(self.connection, super().fetchone)
 
     def fetchall(self) -> list[Any]:
-        try:
-            return super().fetchall()
-        except _EXPLAINED:
-            with explain_errors(self.connection.name):
-                raise
+        return list(_explained(self.connection, super().fetchall))
 
     def __next__(self) -> Any:
-        try:
-            return super().__next__()
-        except _EXPLAINED:
-            with explain_errors(self.connection.name):
-                raise
+        return _explained(self.connection, super().__next__)
+
+
+def _explained(connection: Connection, work: Callable[[], Any]) -> Any:
+    """Do some work, and explain its errors; a `with` for each row would take longer than the row."""
+    try:
+        return work()
+    except (sqlite3.Error, UnicodeDecodeError):
+        with explain_errors(connection.name):
+            raise
 
 
 class Connection(sqlite3.Connection):
@@ -226,16 +212,13 @@ class Connection(sqlite3.Connection):
 
     def execute(self, *args: Any) -> Cursor:
         """Run a statement; errors are explained."""
-        try:
-            return self.cursor(Cursor).execute(*args)
-        except _EXPLAINED:
-            with explain_errors(self.name):
-                raise
+        found: Cursor = _explained(self, lambda: self.cursor(Cursor).execute(*args))
+        return found
 
     def executemany(self, *args: Any) -> Cursor:
         """The same for many rows of values."""
-        with explain_errors(self.name):
-            return self.cursor(Cursor).executemany(*args)
+        found: Cursor = _explained(self, lambda: self.cursor(Cursor).executemany(*args))
+        return found
 
     def know(self, path: str, name: str, *, may_write: bool, has_locks: bool) -> None:
         """Note which file was opened, and let the process know of its locks."""

@@ -109,11 +109,8 @@ def _publish(temporary: str, path: str) -> None:
                 raise
             _rename_new(temporary, path)
     except FileExistsError as error:
-        raise StoreError(
-            "somebody else has made this meanwhile",
-            file=path,
-            hint="run it again to add to that file, or give another name",
-        ) from error
+        hint = "run it again to add to that file, or give another name"
+        raise StoreError("somebody else has made this meanwhile", file=path, hint=hint) from error
     except OSError as error:
         raise StoreError.of_system(error, path) from error
     _sync_folder(os.path.dirname(os.path.abspath(path)))

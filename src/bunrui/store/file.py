@@ -7,28 +7,34 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from weakref import proxy
 
 import numpy as np
 
-from bunrui.classifier import Chosen
+from bunrui.choice import is_due
+from bunrui.classifier import Chosen, TextClassifier, asked_for, choose_by, resolve
 from bunrui.counts import Counts
 from bunrui.engines.count import release
 from bunrui.engines.labelgroups import label_sets
-from bunrui.errors import BunruiError, DamagedError, DataError, Step, StoreError
+from bunrui.errors import BunruiError, DamagedError, DataError, Option, OptionError, Step, StoreError
 from bunrui.kernel.slices import Mutex
 from bunrui.memory import Batch, Memory, Parameters
-from bunrui.models import kind_of
+from bunrui.models import AUTO, kind_of
+from bunrui.models.kinds import is_kept
 from bunrui.sample import Drawn
 from bunrui.store import weights
 from bunrui.store.compact import compact, join, wipe
 from bunrui.store.log import Seen
-from bunrui.store.options import can_choose, check_keeps, choose_if_due, choose_now, chosen_of, draw, options_of
-from bunrui.store.pool import FilePool
+from bunrui.store.options import check_keeps, chosen_of, classifier_of, draw, options_of, settings_of
+from bunrui.store.pool import FilePool, labelled_among, read_texts
 from bunrui.store.store import State, Store, apply
 from bunrui.store.transaction import GOES_ON, OF_SETTINGS, Entry, History, Transaction, kinds_since, undo
 from bunrui.store.weights import Heading, Rows, read_heading, read_weights, stamp_weights
+from bunrui.unlabelled import is_due as is_weighing_due
+
+if TYPE_CHECKING:
+    from bunrui.models.trained import Fitted
 
 _log = logging.getLogger("bunrui")
 T = TypeVar("T")
@@ -52,22 +58,25 @@ class File:
         A thread that uses the store holds it.
     state : State or None
         How far the memory has read: another one after every change, also after an undo.
-    on_choice : function
-        Called when a change has chosen another model, or was undone.
+    classifier : TextClassifier
+        The classifier with the options of the file.
     """
 
     def __init__(self, store: Store, *, read_only: bool) -> None:
         self.store = store
-        self.memory = Memory(Counts(store.fingerprint), LogDocuments(self))
+        self.classifier = classifier_of(store)
+        # A strong reference would keep the memory, with all counts, after the last use of the file.
+        self.memory = Memory(Counts(store.fingerprint), proxy(self))
         self._pool = self.memory.pool = FilePool(self)
         self.read_only = read_only
         self.lock = Mutex()
         self.state: State | None = None
         self._is_as_read = True  # whether features have the ids that they get when the file is opened
         self._changed: dict[tuple[int, int], tuple[int, int]] = {}
-        self.on_choice: Callable[[Chosen], None] = lambda chosen: None
         self._writer: int | None = None  # the process whose session is open: a forked child has none
         self.catch_up()
+        self.classifier.attach(self.memory)
+        self.classifier.take_on(*chosen_of(store))
 
     @property
     def key(self) -> str:
@@ -81,6 +90,19 @@ class File:
         with self.use():
             self.store.reconnect()
             return self._catch_up()
+
+    def refresh(self) -> bool:
+        """Read the changes of other processes, also those of options and choices; return whether there were any."""
+        is_new, classifier = self.catch_up(), self.classifier
+        with self.use():
+            options, chosen = options_of(self.store), chosen_of(self.store)
+        if options != classifier.get_params():
+            classifier.set_params(**options).check_options()
+            is_new = True
+        if chosen != (classifier.choice, classifier.calibration, classifier.pool_weight):
+            classifier.take_on(*chosen)
+            is_new = True
+        return is_new
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
@@ -129,7 +151,11 @@ class File:
             with self.memory.lock.write():
                 self.memory.trouble = f"the memory is not in step with {self.store.path}"
                 for sign, delta in deltas:
-                    self._apply(sign, delta)
+                    if sign > 0:
+                        self.memory.take_in(delta)
+                    else:
+                        apply(self.memory.counts, sign, delta, self.store.unpacker())
+                        release(delta)
                 self._pool.catch_up()
                 self.memory.trouble = None
         except BaseException as error:
@@ -139,23 +165,13 @@ class File:
             return
         self.state = state
 
-    def _apply(self, sign: int, delta: Counts) -> None:
-        counts = self.memory.counts
-        if sign > 0 and not counts.n_docs:
-            delta.follow(counts)
-            self.memory.counts = delta
-            return
-        apply(counts, sign, delta, self.store.unpacker())
-        release(delta)
-
     def _recover(self, error: BaseException) -> None:
         """Read everything anew after the memory could not follow."""
         try:
             self._load()
         except (BunruiError, MemoryError) as again:
-            raise StoreError(
-                f"{self.store.path} has changed, but the memory could not follow ({error!r})", hint=(Step("reopen"),)
-            ) from again
+            problem = f"{self.store.path} has changed, but the memory could not follow ({error!r})"
+            raise StoreError(problem, hint=(Step("reopen"),)) from again
 
     def n_changed(self, since: int) -> int:
         """Documents that were learned or unlearned after a transaction."""
@@ -176,18 +192,19 @@ class File:
         with self.use():
             with self._session():
                 before = self.state
-                transaction = self.store.transaction(kind, **note)
+                transaction = Transaction(self.store, kind, note)
                 if self.store.is_crowded():
                     transaction.snapshot(self.memory.counts, transaction.number - 1)
                     join(self.store, transaction.number - 1)
                 yield transaction
-                chosen = choose_if_due(self, transaction)
-                has_changed = transaction.finish()
-            assert before is not None
-            if has_changed:
-                self._take_in(transaction.changes, State(before.generation, transaction.number))
-                if chosen is not None:
-                    self.on_choice(chosen)
+                chosen = self._choose_if_due(transaction)
+                has_changed, state = transaction.finish(), self.store.state()
+            if before is None or state.generation != before.generation:
+                self._load()
+            elif has_changed:
+                self._take_in(transaction.changes, state)
+            if chosen is not None:
+                self.classifier.take_on(*chosen)
 
     @contextmanager
     def _session(self) -> Iterator[None]:
@@ -199,14 +216,6 @@ class File:
                 yield
         finally:
             self._writer = None
-
-    @contextmanager
-    def rewriting(self, kind: str, **note: Any) -> Iterator[Transaction]:
-        """A transaction that changes more than counts: everything is read again afterwards."""
-        with self.lock:
-            with self.writing(kind, **note) as transaction:
-                yield transaction
-            self._load()
 
     def undo(self, to: int | None, last: int | None) -> list[Entry]:
         """Take back the transactions after a number, or the last one; return them, the last one first."""
@@ -223,7 +232,7 @@ class File:
                 self._load()
             else:
                 self._take_in([(-sign, delta) for sign, delta in reversed(deltas)], state)
-            self.on_choice(chosen_of(self.store))
+            self.classifier.take_on(*chosen_of(self.store))
         return taken
 
     def _check_answers(self) -> None:
@@ -233,10 +242,8 @@ class File:
             return
         stored = find_weights(store, options, self.memory.counts)
         if stored is None or not stored.is_current:
-            raise StoreError(
-                f"undo would bring back {options['model']}, whose weights {store.path} has no more, and no documents "
-                "to train it again: make this copy again, from the file that has the documents"
-            )
+            problem = f"undo would bring back {options['model']}, whose weights {store.path} has no more"
+            raise StoreError(problem, hint="make this copy again, from the file that has the documents")
 
     def configure(self, settings: dict[str, Any], kind: str = "set") -> None:
         """Change how the counts are read."""
@@ -245,26 +252,92 @@ class File:
             with self._session():
                 before = self.store.settings()
                 choice = chosen_of(self.store, before).choice
-                settings = json.loads(json.dumps(settings, default=float))  # as the file will have them
+                settings = json.loads(json.dumps(settings_of(settings), default=float))  # as the file will have them
                 changed = {name: value for name, value in settings.items() if value != before.get(name)}
                 if not changed:
                     return
-                transaction = self.store.transaction(kind, **changed, before=before)
+                transaction = Transaction(self.store, kind, {**changed, "before": before})
                 self.store.save_settings(before | settings)
-                is_other = kind == "set" and can_choose(self.store, self.memory.counts.n_docs, before | settings)
-                if is_other:
-                    choose_now(self, transaction, self.memory.counts, choice.metric if choice else "accuracy")
-                elif kind == "set" and len(self.memory.pool):
-                    choose_now(self, transaction, self.memory.counts, None)
+                counts, metric = self.memory.counts, choice.metric if choice else "accuracy"
+                has_choice = self._can_choose(counts.n_docs, before | settings)
+                if kind == "set" and (has_choice or len(self.memory.pool)):
+                    self._choose(transaction, counts, metric if has_choice else None)
                 transaction.finish()
-            assert self.state is not None
-            self.state = State(self.state.generation, transaction.number)
+                state = self.store.state()
+            self.state = state
 
     def choose(self, metric: str) -> None:
         """Choose the model anew."""
         with self.writing("choose") as transaction:
-            chosen = choose_now(self, transaction, self.memory.counts, metric)
-        self.on_choice(chosen)
+            if not self._can_choose(self.memory.counts.n_docs, self.store.settings()):
+                hint = "learn into a file with ", Option("keep", "text")
+                raise StoreError(f"{self.store.path} has no documents to choose by", hint=hint)
+            chosen = self._choose(transaction, self.memory.counts, metric)
+        self.classifier.take_on(*chosen)
+
+    def _choose_if_due(self, transaction: Transaction) -> Chosen | None:
+        """Choose a model and the weight of texts without a label, if a change makes it due; call while writing.
+
+        The choice goes into the file with the change.
+        """
+        store, before = self.store, self.memory.counts
+        n_docs = before.n_docs + sum(sign * delta.n_docs for sign, delta in transaction.changes)
+        settings = store.settings()
+        choice, calibration, weight = chosen_of(store, settings)
+        if transaction.changes and not n_docs and (choice is not None or weight is not None):
+            return self._write_choice(transaction, Chosen(calibration=asked_for(calibration)))
+        has_other_pool = "unlabelled" in transaction.note
+        if not n_docs or not (transaction.changes or has_other_pool):
+            return None
+        labels = {*before.live_labels, *(label for _, delta in transaction.changes for label in delta.live_labels)}
+        weighs, n_pool = has_other_pool, len(self.memory.pool)
+        if n_pool and not weighs:
+            model = resolve(options_of(store), choice)["model"]
+            weighs = is_weighing_due(weight, model, n_docs, len(labels), n_pool)
+        chooses = weighs or transaction.kind == "merge" or is_due(choice, n_docs, len(labels))
+        chooses = chooses and self._can_choose(n_docs, settings)
+        if not chooses and not (weighs and store.keep == "text"):
+            return None
+        metric = choice.metric if choice else "accuracy"
+        return self._choose(transaction, self._counts_after(transaction), metric if chooses else None)
+
+    def _can_choose(self, n_docs: int, settings: Mapping[str, Any]) -> bool:
+        """Whether the file, with this number of documents and these settings, can choose its model, and is asked to."""
+        return n_docs > 0 and self.store.keep == "text" and self.store.pruned == 1 and settings.get("model") == AUTO
+
+    def _choose(self, transaction: Transaction, counts: Counts, metric: str | None) -> Chosen:
+        """Choose by the counts that the file has after a transaction, and write the choice into the file.
+
+        With a metric, choose the model anew; without, only the weight of texts without a label.
+        """
+        store, classifier = self.store, classifier_of(self.store)
+        drawn = draw(store, len(counts.live.labels))
+        if not set(drawn.labels) <= set(counts.label_ids):
+            raise store.unpacker().damaged("its log has other documents than its counts")
+        pool = read_texts(store) if counts.n_docs else {}
+        learned = counts, classifier.text_analyzer, drawn, pool, labelled_among(store, pool)
+        before = Chosen(calibration=asked_for(chosen_of(store).calibration))
+        chosen = choose_by(classifier.get_params(), *learned, before, metric, transaction.number)
+        return self._write_choice(transaction, chosen)
+
+    def _write_choice(self, transaction: Transaction, chosen: Chosen) -> Chosen:
+        known = {name: None if each is None else each.to_dict() for name, each in chosen._asdict().items()}
+        settings = self.store.settings()
+        transaction.note |= {"choice": known["choice"], "settings_before": settings}
+        if known["pool_weight"] is None and "pool_weight" not in settings:
+            del known["pool_weight"]
+        self.store.save_settings(settings | known)
+        return chosen
+
+    def _counts_after(self, transaction: Transaction) -> Counts:
+        """The counts as a transaction will leave them."""
+        counts, changes = self.memory.counts, transaction.changes
+        if not counts.n_docs and len(changes) == 1:
+            return changes[0][1]
+        after = counts.copy()
+        for sign, delta in changes:
+            apply(after, sign, delta, self.store.unpacker())
+        return after
 
     def compact(self) -> None:
         """Rewrite the file."""
@@ -272,28 +345,78 @@ class File:
         with self.use():
             with self._session():
                 heading = self._heading_to_stay()
-                compact(self.store, self.store.transaction("compact"), self.memory.counts)
+                compact(self.store, Transaction(self.store, "compact"), self.memory.counts)
                 stamp_weights(self.store, heading)
-            self.state = self.store.state()
+                state = self.store.state()
+            self.state = state
             self._pool.catch_up()
             wipe(self.store)
 
     # Weights
 
-    def read_again(self) -> None:
-        """Give features the ids that they get when somebody opens the file: weights are kept by these ids."""
+    def train(self) -> bool:
+        """Train the model, and keep its weights; whether there are any."""
+        self.catch_up()
+        options = self.classifier.get_params()
         with self.use():
-            counts = self.memory.counts
-            if not self._is_as_read or counts.n_ids != counts.n_features:  # a snapshot leaves lost features out
+            if not self._has_ids_of_file():
                 self._load()
 
-    def is_training_due(self, options: Mapping[str, Any]) -> bool:
-        """Whether the last change is to train a model with these options."""
-        with self.use():
-            heading = None
-            with suppress(DamagedError):
-                heading = read_heading(self.store)
-            return weights.is_due(heading, options, self.memory.counts.n_docs, self.store.snapshot())
+        def pack(fitted: Fitted) -> tuple[Fitted, Heading, Rows] | None:
+            found = fitted.arrays(to_learn=True)
+            return found and (fitted, *weights.pack_weights(found, options, fitted.counts, fitted.mark))
+
+        packed = self.classifier.current_model.export(pack)
+        if packed is None:
+            return False
+        fitted, heading, rows = packed
+        with self.use(), self._session():
+            # Only documents and options matter: a calibration since, or a compaction, changes no weight.
+            if not fitted.is_of(self.memory.counts) or heading.options != weights.key_of(options_of(self.store)):
+                problem = f"another process has changed {self.store.path} while its model was trained"
+                raise StoreError(f"{problem}, and nothing was kept", hint="train it again")
+            weights.write_weights(self.store, heading, rows)
+        return True
+
+    def train_when_due(self) -> None:
+        """Train the model at the end of a change, if enough has changed."""
+        model, options, n_docs = self.classifier.model, self.classifier.get_params(), self.memory.counts.n_docs
+        if self.store.keep != "text" or not is_kept(model) or not n_docs:
+            return
+        try:
+            with self.use():
+                heading = None
+                with suppress(DamagedError):
+                    heading = read_heading(self.store)
+                is_training_due = weights.is_due(heading, options, n_docs, self.store.snapshot())
+            if is_training_due:
+                self.train()
+        except (BunruiError, MemoryError) as error:
+            # The change is there, and weights are only to save time: the next question trains, or says what is wrong.
+            why = str(error) or "out of memory"
+            _log.warning("the weights of %s in %s were not kept: %s", model, self.store.path, why)
+
+    def _has_ids_of_file(self) -> bool:
+        """Whether features have the ids that they get when somebody opens the file: weights are kept by these ids."""
+        counts = self.memory.counts
+        return self._is_as_read and counts.n_ids == counts.n_features  # a snapshot leaves lost features out
+
+    def slim_weights(self, like: TextClassifier, counts: Counts, min_df: int) -> tuple[Heading, Rows]:
+        """The weights of a model for a copy with these counts; call while the file is at rest."""
+        store, options = self.store, like.get_params()
+        if store.keep != "text":
+            stored = find_weights(store, options, self.memory.counts)
+            if stored is None or min_df > store.pruned:
+                problem = f"{store.path} has no documents to train {like.model} again, with fewer words"
+                raise OptionError(problem, hint="make this copy from the file that has them")
+            return stored.heading, weights.read_rows(store)
+        from bunrui.models.trained import train
+
+        fitted = train(options, like.text_analyzer, counts, self.memory.documents, None)
+        found = fitted.arrays(to_learn=False)
+        if found is None:
+            raise OptionError(f"{like.model} tells nothing apart yet: learn documents of two labels first")
+        return weights.pack_weights(found, options, counts, fitted.mark)
 
     def trained(self, options: Mapping[str, Any]) -> tuple[bool, int]:
         """Whether the file has the weights of a model with these options, of all its documents.
@@ -310,28 +433,13 @@ class File:
 
     def _heading_to_stay(self) -> Heading | None:
         """The heading of weights that the counts of a compacted file fit to; call while writing."""
-        counts = self.memory.counts
-        if not self._is_as_read or counts.n_ids != counts.n_features:
-            return None
-        try:
-            heading = read_heading(self.store)
-            options = heading.options if heading and self.store.keep != "text" else options_of(self.store)
-            stored = find_weights(self.store, options, counts)
-        except DamagedError:
-            return None
+        stored = None
+        with suppress(DamagedError):
+            heading = read_heading(self.store) if self._has_ids_of_file() else None
+            if heading is not None:
+                options = heading.options if self.store.keep != "text" else options_of(self.store)
+                stored = find_weights(self.store, options, self.memory.counts)
         return stored.heading if stored is not None and stored.is_current else None
-
-    def keep_weights(self, heading: Heading, rows: Rows, is_of: Callable[[Counts], bool]) -> None:
-        """Write weights down; `is_of` tells whether they were trained from some counts."""
-        with self.use(), self._session():
-            # Only documents and options matter: a calibration since, or a compaction, changes no weight.
-            if not is_of(self.memory.counts) or heading.options != weights.key_of(options_of(self.store)):
-                raise StoreError(
-                    f"another process has changed {self.store.path} while its model was trained, and nothing was kept",
-                    hint="train it again",
-                )
-            weights.write_weights(self.store, heading, rows)
-            stamp_weights(self.store, heading)
 
     def check_not_read_only(self, verb: str) -> None:
         """Refuse a change of a file that was opened for reading."""
@@ -343,33 +451,15 @@ class File:
         self.check_not_read_only(verb)
         check_not_pruned(self.store, verb)
 
-    # Duplicates
-
-    def seen(self, *, needed: bool) -> Seen | None:
-        """The texts that were learned, None where the file does not know; call while writing."""
-        return find_seen(self.store, needed=needed, by_index=True)
-
-
-class LogDocuments:
-    """The documents of the log, batch by transaction, for models that are trained from them."""
-
-    def __init__(self, file: File) -> None:
-        # The file has the memory, which has these: a strong reference would keep all counts after the last use.
-        self._file = proxy(file)
+    # As `bunrui.memory.Documents`: the documents of the log, for models that are trained from them
 
     def check(self, model: str) -> None:
         """Refuse a model that needs documents where the file keeps none."""
-        check_keeps(model, self._file.store.keep, self._file.store.path)
-
-    @contextmanager
-    def at_rest(self) -> Iterator[None]:
-        """A block in which the memory equals the file, and neither changes."""
-        with self._file.at_rest():
-            yield
+        check_keeps(model, self.store.keep, self.store.path)
 
     def batches(self, mark: Any) -> tuple[bool, Iterator[Batch], Any]:
         """As `bunrui.memory.Documents` has it; call `at_rest`."""
-        store = self._file.store
+        store = self.store
         state = store.state()
         # Blocks of the transactions that the snapshot stands for may have been joined since.
         goes_on = mark is not None and store.snapshot() <= mark.tx and kinds_since(store, mark) <= set(GOES_ON)
@@ -382,9 +472,9 @@ class LogDocuments:
 
         Weights that are damaged are as good as none where documents are there to train the model again.
         """
-        store = self._file.store
+        store = self.store
         try:
-            stored = find_weights(store, options, self._file.memory.counts)
+            stored = find_weights(store, options, self.memory.counts)
             return None if stored is None else make(read_weights(store, stored.heading), stored.mark, stored.is_current)
         except DataError as error:
             damaged = weights.unpacker_of(store).damaged(str(error))
@@ -397,19 +487,19 @@ class LogDocuments:
 
     def draw(self, n_classes: int) -> Drawn:
         """A sample of the documents, as `bunrui.memory.Documents` has it; call `at_rest`."""
-        return draw(self._file.store, n_classes)
+        return draw(self.store, n_classes)
 
     def _check_counts(self) -> None:
         """Refuse a log that lacks documents, or has others: no model can be trained from the rest."""
-        counts, store = self._file.memory.counts, self._file.store
+        counts, store = self.memory.counts, self.store
         expected = {label: n for label, (n, _, _) in counts.class_totals().items()}
         if store.log.doc_counts() != (counts.n_docs, expected):
             raise store.unpacker().damaged("its log has other documents than its counts")
 
     def _read(self, after: int) -> Iterator[Batch]:
         """Blocks, cut where a transaction begins: all of one have its time for their number."""
-        names = self._file.store.labels()
-        for _, block in self._file.store.log.blocks(after):
+        names = self.store.labels()
+        for _, block in self.store.log.blocks(after):
             labels = [[names[k] for k in label_set] for label_set in block.label_sets]
             borders = np.flatnonzero(np.diff(block.times)) + 1
             for rows in np.split(np.arange(block.n_docs), borders):
@@ -443,24 +533,17 @@ def check_not_pruned(store: Store, verb: str) -> None:
     """Refuse to change the counts of a file that lacks some, or has weights that cannot be trained again."""
     model = store.settings().get("model") if store.keep != "text" else None
     if isinstance(model, str) and kind_of(model).needs_documents:
-        raise StoreError(
-            f"{store.path} has the weights of {model}, and no documents to train it again: {verb} in the file that it "
-            "was made from, or first choose a model that reads counts"
-        )
+        problem = f"{store.path} has the weights of {model}, and no documents to train it again"
+        raise StoreError(problem, hint=f"{verb} in the file that it was made from, or choose a model that reads counts")
     if store.pruned > 1:
-        raise StoreError(
-            f"{store.path} lacks the words of fewer than {store.pruned} documents, so that it cannot "
-            f"{verb} exactly: do that in the file it was made from"
-        )
+        problem = f"{store.path} lacks the words of fewer than {store.pruned} documents"
+        raise StoreError(f"{problem}, so that it cannot {verb} exactly", hint="do that in the file it was made from")
 
 
 def find_seen(store: Store, *, needed: bool, by_index: bool = False) -> Seen | None:
     """The texts that a file has learned, None where it does not know; an index takes more memory, and stays."""
-    if store.keep != "nothing":
-        return Seen(np.empty(0, np.uint64), store.log.index("digests")) if by_index else Seen(store.log.keys())
     if needed:
-        raise StoreError(
-            f"{store.path} keeps nothing of its documents, so that it cannot tell which texts it has "
-            "learned: use a file that keeps digests or texts"
-        )
-    return None
+        store.check_keeps_documents()
+    if store.keep == "nothing":
+        return None
+    return Seen(np.empty(0, np.uint64), store.log.index("digests")) if by_index else Seen(store.log.keys())

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.cells import Integers
-from bunrui.classifier import AnyClassifier
 from bunrui.counts import Label
 from bunrui.engines.labelgroups import check_new, label_sets
 from bunrui.errors import LabelError, LabelSetError, MismatchError, OptionError, StoreError, UnlearnError
@@ -25,7 +24,7 @@ from bunrui.labels import as_list, check_types, is_known, plain
 from bunrui.memory import DIGEST, document_digests, key_words
 from bunrui.phrases import readable, some
 from bunrui.store.file import File
-from bunrui.store.log import Block, Heading, Row, id_words
+from bunrui.store.log import LAST, Block, Heading, Words, id_words
 from bunrui.store.sessions import Sum
 from bunrui.store.store import Store
 from bunrui.store.transaction import History, Transaction
@@ -36,7 +35,6 @@ Change = Callable[[list[Label]], Sequence[Label]]
 
 def change(
     file: File,
-    classifier: AnyClassifier,
     transaction: Transaction,
     choice: Selection,
     new_labels: Change,
@@ -51,7 +49,7 @@ def change(
     """
     store = file.store
     names = store.labels()
-    taken, added = Sum(classifier), Sum(classifier)
+    taken, added = Sum(file.classifier), Sum(file.classifier)
     for number, places, block in pick(store, choice):
         block = block.tidy()  # `new_labels` may refuse labels: it sees only those of chosen documents
         before = [sorted(names[k] for k in labels) for labels in block.label_sets]
@@ -64,7 +62,7 @@ def change(
         transaction.remove({number: places.tolist()})
         transaction.n_docs += len(places)
         if left.any():
-            transaction.log(Row.of(transaction.with_labels(block.pick(np.flatnonzero(left)), after)))
+            transaction.log(transaction.with_labels(block.pick(np.flatnonzero(left)), after).row())
         if only_log:
             continue
         documents = _documents(block, texts, store.path)
@@ -82,21 +80,16 @@ def one_for_one(label: Label) -> Change:
 
     def after(labels: list[Label]) -> list[Label]:
         if len(labels) > 1:
-            raise LabelSetError(
-                f"a document has {len(labels)} labels, and one would replace them all: give all that it should have as "
-                "a list"
-            )
+            problem = f"a document has {len(labels)} labels, and one would replace them all"
+            raise LabelSetError(problem, hint="give all that it should have as a list")
         return [label]
 
     return after
 
 
-def relabel_each(
-    file: File,
-    classifier: AnyClassifier,
-    changes: Iterable[tuple[str, Label | Sequence[Label], Label | Sequence[Label]]],
-) -> int:
+def relabel_each(file: File, changes: Iterable[tuple[str, Label | Sequence[Label], Label | Sequence[Label]]]) -> int:
     """Give documents other labels, by digest and the labels that they have."""
+    file.store.check_keeps_documents()
     groups: dict[tuple[tuple[Label, ...], tuple[Label, ...]], list[str]] = defaultdict(list)
     had, given = set(), set()
     for digest, *both in changes:
@@ -115,7 +108,7 @@ def relabel_each(
     with file.writing("relabel", labels=names) as transaction:
         for (has, gets), digests in groups.items():
             before = transaction.n_docs
-            change(file, classifier, transaction, by_digests(digests), _if_it_has(has, gets))
+            change(file, transaction, by_digests(digests), _if_it_has(has, gets))
             if transaction.n_docs - before < len(set(digests)):
                 raise UnlearnError(f"some documents do not have the label {', '.join(map(str, has))!r} (any more)")
     return transaction.n_docs
@@ -139,7 +132,7 @@ def _documents(block: Block, texts: dict[bytes, Any] | None, path: str) -> list[
     return block.documents()
 
 
-def take_label(file: File, classifier: AnyClassifier, label: Label, to: Label | None = None) -> int:
+def take_label(file: File, label: Label, to: Label | None = None) -> int:
     """Take a label from all documents: give them another one in its place, or unlearn those that have no other."""
     if label == to:
         raise LabelError(f"{label!r} cannot be moved to itself")
@@ -154,7 +147,7 @@ def take_label(file: File, classifier: AnyClassifier, label: Label, to: Label | 
             return [name for name in labels if name != label] + ([to] if to is not None and label in labels else [])
 
         has_texts = store.keep == "text"
-        change(file, classifier, transaction, by_labels(label_id), after, only_log=not has_texts)
+        change(file, transaction, by_labels(label_id), after, only_log=not has_texts)
         if not has_texts:
             _change_counts(file, transaction, label, to)
     return transaction.n_docs
@@ -164,10 +157,8 @@ def _change_counts(file: File, transaction: Transaction, label: Label, to: Label
     try:
         taken = file.memory.counts.of_label(label)
     except MismatchError as error:
-        raise StoreError(
-            f"{file.store.path} keeps no texts, and some of its documents have several labels, so that their words "
-            "cannot be told apart: learn the documents again with other labels"
-        ) from error
+        problem = f"{file.store.path} keeps no texts to tell the words of documents with several labels apart"
+        raise StoreError(problem, hint="learn the documents again with other labels") from error
     transaction.changes.append((-1, taken))
     transaction.n_docs = taken.n_docs
     if to is not None:
@@ -181,7 +172,7 @@ def rename_label(file: File, label: Label, name: Label) -> int:
     label, (name,) = plain(label), check_labels([name])
     check_new([name])
     store = file.store
-    with file.rewriting("rename", label=label, to=name) as transaction:
+    with file.writing("rename", label=label, to=name) as transaction:
         label_id = _find_label(file, label)
         check_types([name], [label])
         if name == label:
@@ -295,34 +286,9 @@ def _write_time(microseconds: int) -> str:
         return ""
 
 
-class _Wanted:
-    """A choice by values that must all be there."""
-
-    def __init__(self, values: Sequence[Any], what: str) -> None:
-        self._wanted = dict.fromkeys(values)
-        self._missing = dict(self._wanted)
-        self._what = what
-
-    def mask(self, known: Sequence[Any]) -> Places:
-        for value in known:
-            self._missing.pop(value, None)
-        return np.array([value in self._wanted for value in known], bool)
-
-    def check(self) -> None:
-        """Refuse values that were not found."""
-        if self._missing:
-            shown = some(map(repr, self._missing), _SHOWN)
-            raise UnlearnError(f"no document that is learned has the {self._what} {shown}")
-
-
 def by_ids(ids: Sequence[str]) -> Selection:
     """The documents with these names."""
-    wanted = _Wanted(ids, "id")
-
-    def among(block: Block) -> Places:
-        return wanted.mask(block.ids or [None] * block.n_docs)
-
-    return Selection(among, lambda store: store.log.index("ids").find(id_words(ids)), wanted.check)
+    return _by_values("id", ids, id_words(ids), lambda block: block.ids or [None] * block.n_docs)
 
 
 def by_digests(digests: Sequence[str]) -> Selection:
@@ -330,13 +296,25 @@ def by_digests(digests: Sequence[str]) -> Selection:
     for digest in digests:
         if len(digest) != 32 or not set(digest) <= set("0123456789abcdef"):
             raise OptionError(f"a digest has 32 hexadecimal digits, not {digest!r}: the method documents() lists them")
-    wanted = _Wanted(digests, "digest")
     keys = key_words(np.frombuffer(bytes.fromhex("".join(digests)), DIGEST))
+    return _by_values("digest", digests, keys, lambda block: [digest.tobytes().hex() for digest in block.digests])
+
+
+def _by_values(what: str, values: Sequence[Any], keys: Words, of: Callable[[Block], Sequence[Any]]) -> Selection:
+    """The documents with these values, which must all be there; the index finds them by `keys`."""
+    wanted, missing = set(values), dict.fromkeys(values)
 
     def among(block: Block) -> Places:
-        return wanted.mask([digest.tobytes().hex() for digest in block.digests])
+        known = of(block)
+        for value in known:
+            missing.pop(value, None)
+        return np.array([value in wanted for value in known], bool)
 
-    return Selection(among, lambda store: store.log.index("digests").find(keys), wanted.check)
+    def check() -> None:
+        if missing:
+            raise UnlearnError(f"no document that is learned has the {what} {some(map(repr, missing), _SHOWN)}")
+
+    return Selection(among, lambda store: store.log.index(f"{what}s").find(keys), check)
 
 
 def by_texts(texts: Any) -> Selection:
@@ -391,32 +369,6 @@ def by_labels(label: int) -> Selection:
 # The most that one page looks at: a search of 145,000 messages of 80 characters took 0.16 s, of 16 MB of mails 0.09 s.
 _MOST_DOCS = 1 << 17
 _MOST_BYTES = 16 << 20
-_LAST = (1 << 63) - 1
-
-
-class Place(NamedTuple):
-    """Where a document stands in the log.
-
-    >>> str(Place(7, 3)), Place.of("7.3")
-    ('7.3', Place(block=7, place=3))
-    >>> Place.of("7")
-    Traceback (most recent call last):
-    bunrui.errors.OptionError: begin should be the place of a document, such as '7.3', not '7'
-    """
-
-    block: int
-    place: int
-
-    @classmethod
-    def of(cls, written: str) -> Place:
-        """The place that a page has named."""
-        block, _, place = written.partition(".")
-        if not (block.isdecimal() and place.isdecimal() and written.isascii()) or len(written) > 40:
-            raise OptionError(option="begin", value=written, expected="the place of a document, such as '7.3'")
-        return cls(min(int(block), _LAST), min(int(place), _LAST))
-
-    def __str__(self) -> str:
-        return f"{self.block}.{self.place}"
 
 
 class Hit(NamedTuple):
@@ -452,7 +404,7 @@ def browse(
     """
     if contains and store.keep != "text":
         raise StoreError(f"{store.path} keeps no texts to search: look for a label or a time")
-    first = None if begin is None else Place.of(begin)
+    first, first_place = (LAST, LAST) if begin is None else _read_place(begin)
     names = store.labels()
     if label is not None and not is_known(label, names):
         return Page([], None, 0)
@@ -462,10 +414,10 @@ def browse(
     wanted = _fold(contains or "")
     hits: list[Hit] = []
     looked = n_bytes = 0
-    for heading in _headings(store, change, None if first is None else first.block):
+    for heading in _headings(store, change, first):
         number, places = heading.number, choice.within(heading)
-        if first is not None and number == first.block:
-            places = places[places <= first.place]
+        if number == first:
+            places = places[places <= first_place]
         looked += len(heading.alive)
         if wanted and len(places):
             block = store.log.block(number)
@@ -477,19 +429,34 @@ def browse(
         if len(shown):
             found = documents_in(store.log.block(number).pick(shown), names)
             both = zip(shown.tolist(), found, strict=True)
-            hits += [Hit(str(Place(number, place)), document) for place, document in both][::-1]
+            hits += [Hit(f"{number}.{place}", document) for place, document in both][::-1]
         if more > 0:
-            return Page(hits, str(Place(number, int(places[more - 1]))), looked)
+            return Page(hits, f"{number}.{places[more - 1]}", looked)
         if looked >= _MOST_DOCS or n_bytes >= _MOST_BYTES:
-            return Page(hits, str(Place(number - 1, _LAST)), looked)
+            return Page(hits, f"{number - 1}.{LAST}", looked)
     return Page(hits, None, looked)
+
+
+def _read_place(written: str) -> tuple[int, int]:
+    """The block and the place there that a page has named.
+
+    >>> _read_place("7.3")
+    (7, 3)
+    >>> _read_place("7")
+    Traceback (most recent call last):
+    bunrui.errors.OptionError: begin should be the place of a document, such as '7.3', not '7'
+    """
+    block, _, place = written.partition(".")
+    if not (block.isdecimal() and place.isdecimal() and written.isascii()) or len(written) > 40:
+        raise OptionError(option="begin", value=written, expected="the place of a document, such as '7.3'")
+    return min(int(block), LAST), min(int(place), LAST)
 
 
 def _fold(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-def _headings(store: Store, change: int | None, upto: int | None) -> Iterator[Heading]:
+def _headings(store: Store, change: int | None, upto: int) -> Iterator[Heading]:
     """Blocks with the places to look at."""
     if change is None:
         return store.log.headings(upto)

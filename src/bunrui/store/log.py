@@ -18,7 +18,7 @@ twice as long (docs/decisions/005); without one, each change would read all bloc
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,8 +27,8 @@ import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
 from bunrui.cells import Integers, ranges
-from bunrui.memory import DIGEST, Digests, as_bytes, digests_of, key_words
-from bunrui.store.codec import Unpacker, pack, pack_json, pack_numbers
+from bunrui.memory import DIGEST, Digests, as_bytes, digests_of, key_words, match
+from bunrui.store.codec import Unpacker, borders, pack, pack_json, pack_numbers
 
 if TYPE_CHECKING:
     from bunrui.store.store import Store
@@ -36,8 +36,14 @@ if TYPE_CHECKING:
 Names = Sequence[str | None] | None
 """A name for each document, None where it has none; or for no document."""
 
+COLUMNS = "n_docs, times, digests, label_sets, codes, ids, sources, source_codes, sizes, text, given"
+HEADING = COLUMNS.replace("sizes, text", "x'', x''")
+"""The columns of a block, and the same without its texts."""
+
 BLOCK_BYTES = 2 << 20
 BLOCK_DOCS = 1 << 16
+
+LAST = (1 << 63) - 1  # beyond the numbers of all blocks and places
 
 _TWICE = "two blocks of the log have the same number"
 
@@ -109,78 +115,65 @@ class Block(NamedTuple):
             raise damaged("a document in the log is neither tokens nor counts of words")
         return documents
 
-
-class Row(NamedTuple):
-    """The columns of a block in the file."""
-
-    n_docs: int
-    times: bytes
-    digests: bytes
-    label_sets: bytes
-    codes: bytes
-    ids: bytes
-    sources: bytes
-    source_codes: bytes
-    sizes: bytes
-    text: bytes
-    given: int
+    def row(self) -> tuple[Any, ...]:
+        """The block as a row of the file, by `COLUMNS`."""
+        return (
+            self.n_docs,
+            pack_numbers(self.times),
+            pack(self.digests.tobytes()),
+            pack_json(self.label_sets),
+            pack_numbers(self.codes),
+            b"" if self.ids is None else pack_json(self.ids),
+            pack_json(self.sources),
+            pack_numbers(self.source_codes),
+            b"" if self.sizes is None else pack_numbers(self.sizes),
+            b"" if self.sizes is None else pack(self.text),
+            int(self.given),
+        )
 
     @classmethod
-    def of(cls, block: Block) -> Row:
-        sizes = np.empty(0, np.int64) if block.sizes is None else block.sizes
-        return cls(
-            block.n_docs,
-            pack_numbers(block.times),
-            pack(block.digests.tobytes()),
-            pack_json(block.label_sets),
-            pack_numbers(block.codes),
-            pack_json(block.ids) if block.ids is not None else b"",
-            pack_json(block.sources),
-            pack_numbers(block.source_codes),
-            b"" if block.sizes is None else pack_numbers(sizes),
-            b"" if block.sizes is None else pack(block.text),
-            int(block.given),
+    def of_row(cls, row: Sequence[Any], n_labels: int | None, unpacker: Unpacker) -> Block:
+        """The block of a row, if it can be one; every document has labels, or none has any where `n_labels` is None."""
+        n, times, digests, label_sets, codes, ids, sources, source_codes, sizes, text, given = row
+        unpacker.check_whole(n, given)
+        block = cls(
+            times=unpacker.numbers(times, n),  # first: digests of far too many documents would take seconds
+            digests=_digests(digests, n, unpacker),
+            label_sets=unpacker.json(label_sets),
+            codes=unpacker.numbers(codes, n),
+            ids=unpacker.json(ids) if ids else None,
+            sources=unpacker.json(sources),
+            source_codes=unpacker.numbers(source_codes, n),
+            sizes=unpacker.numbers(sizes, n) if sizes else None,
+            text=unpacker.unpack(text) if sizes else b"",
+            given=bool(given),
+            path=unpacker.name,
         )
+        if given > 1 or not block._fits(n_labels):
+            raise unpacker.damaged("a block of the log does not fit together")
+        return block
 
-    def block(self, n_labels: int, unpacker: Unpacker, *, is_labelled: bool = True) -> Block:
-        """The block, if it can be one; every document has a label, or none has one."""
-        n = self.n_docs
-        unpacker.check_whole(n, self.given)
-        times = unpacker.numbers(self.times, n)  # first: digests of far too many documents would take seconds
-        digests = unpacker.unpack(self.digests, n * DIGEST.itemsize)
-        if n < 1 or len(digests) != n * DIGEST.itemsize:
-            raise unpacker.damaged("a block of the log has another number of documents than digests")
-        label_sets, sources = unpacker.json(self.label_sets), unpacker.json(self.sources)
-        ids = unpacker.json(self.ids) if self.ids else None
-        codes, source_codes = unpacker.numbers(self.codes, n), unpacker.numbers(self.source_codes, n)
-        sizes = unpacker.numbers(self.sizes, n) if self.sizes else None
-        text = unpacker.unpack(self.text) if self.sizes else b""
-        fits = (
-            (_are_label_sets(label_sets, n_labels) if is_labelled else label_sets == [[]])
-            and codes.max() < len(label_sets)
+    def _fits(self, n_labels: int | None) -> bool:
+        """Whether columns from a file belong together."""
+        sources, ids, sizes = self.sources, self.ids, self.sizes
+        return (
+            self.n_docs > 0
+            and (self.label_sets == [[]] if n_labels is None else _are_label_sets(self.label_sets, n_labels))
+            and self.codes.max() < len(self.label_sets)
             and isinstance(sources, list)
             and all(isinstance(source, str) for source in sources)
-            and source_codes.max() <= len(sources)
-            and (ids is None or (isinstance(ids, list) and len(ids) == n))
+            and self.source_codes.max() <= len(sources)
+            and (ids is None or (isinstance(ids, list) and len(ids) == self.n_docs))
             and set(map(type, ids or ())) <= {str, type(None)}
-            and (sizes is None or (sizes.max() <= len(text) and int(sizes.sum()) == len(text)))
-            and self.given in (0, 1)
+            and (sizes is None or (sizes.max() <= len(self.text) and int(sizes.sum()) == len(self.text)))
         )
-        if not fits:
-            raise unpacker.damaged("a block of the log does not fit together")
-        return Block(
-            times,
-            np.frombuffer(digests, DIGEST),
-            label_sets,
-            codes,
-            ids,
-            sources,
-            source_codes,
-            sizes,
-            text,
-            bool(self.given),
-            unpacker.name,
-        )
+
+
+def _digests(blob: Any, n: int, unpacker: Unpacker) -> Digests:
+    content = unpacker.unpack(blob, n * DIGEST.itemsize)
+    if len(content) != n * DIGEST.itemsize:
+        raise unpacker.damaged("a block of the log has another number of documents than digests")
+    return np.frombuffer(content, DIGEST)
 
 
 def _is_given(document: Any) -> bool:
@@ -196,61 +189,40 @@ def _are_label_sets(value: Any, n_labels: int) -> bool:
     )
 
 
-class Batch:
-    """Documents that are learned in one transaction, to be cut into blocks.
+def cut_into_blocks(
+    time: int, texts: Any, label_sets: list[list[int]], codes: Integers, ids: Names, sources: Names, *, keep_text: bool
+) -> tuple[list[int], Callable[[int, int], Block]]:
+    """Cut documents that are learned in one transaction: where blocks begin and end, and a function that makes one."""
+    given = inputs.is_given(texts)
+    data, offsets = as_bytes(texts, given)
+    names = ids if ids is not None and any(name is not None for name in ids) else None
+    known = sorted({source for source in sources or () if source is not None})
+    places = {source: place for place, source in enumerate(known, 1)}
+    n = len(codes)
+    source_codes = np.array([places.get(source or "", 0) for source in sources or [None] * n], np.int64)
 
-    Attributes
-    ----------
-    bounds : list of int
-        Where the blocks begin and end.
-    """
+    def make(lo: int, hi: int) -> Block:
+        bounds = offsets[lo : hi + 1]
+        return Block(
+            times=np.full(hi - lo, time, np.int64),
+            digests=digests_of(data, bounds, given),
+            label_sets=label_sets,
+            codes=codes[lo:hi],
+            ids=None if names is None else list(names[lo:hi]),
+            sources=known,
+            source_codes=source_codes[lo:hi],
+            sizes=np.diff(bounds) if keep_text else None,
+            text=data[bounds[0] : bounds[-1]] if keep_text else b"",
+            given=given,
+        ).tidy()
 
-    def __init__(
-        self,
-        time: int,
-        texts: Any,
-        label_sets: list[list[int]],
-        codes: Integers,
-        ids: Names,
-        sources: Names,
-        *,
-        keep_text: bool,
-    ) -> None:
-        self._time, self._label_sets, self._codes, self._keep_text = time, label_sets, codes, keep_text
-        self._given = inputs.is_given(texts)
-        self._data, self._offsets = as_bytes(texts, self._given)
-        self._ids = ids if ids is not None and any(name is not None for name in ids) else None
-        self._sources = sorted({source for source in sources or () if source is not None})
-        places = {source: place for place, source in enumerate(self._sources, 1)}
-        n = len(codes)
-        self._source_codes = np.array([places.get(source or "", 0) for source in sources or [None] * n], np.int64)
-        weight = np.maximum((self._offsets[:-1] - self._offsets[0]) // BLOCK_BYTES, np.arange(n) // BLOCK_DOCS)
-        self.bounds: list[int] = [0, *(np.flatnonzero(np.diff(weight)) + 1).tolist(), n] if n else [0]
-
-    def block(self, lo: int, hi: int) -> Block:
-        """The documents lo … hi - 1."""
-        offsets = self._offsets[lo : hi + 1]
-        block = Block(
-            times=np.full(hi - lo, self._time, np.int64),
-            digests=digests_of(self._data, offsets, self._given),
-            label_sets=self._label_sets,
-            codes=self._codes[lo:hi],
-            ids=None if self._ids is None else list(self._ids[lo:hi]),
-            sources=self._sources,
-            source_codes=self._source_codes[lo:hi],
-            sizes=np.diff(offsets) if self._keep_text else None,
-            text=self._data[offsets[0] : offsets[-1]] if self._keep_text else b"",
-            given=self._given,
-        )
-        return block.tidy()
+    return borders(np.maximum((offsets[:-1] - offsets[0]) // BLOCK_BYTES, np.arange(n) // BLOCK_DOCS)), make
 
 
 # --- where documents stand
 
 Words = npt.NDArray[np.uint64]
 
-_UNREAD: dict[str, Any] = {"sizes": b"", "text": b""}
-_HEADING = [name for name in Row._fields if name not in _UNREAD]
 _NONE = np.empty(0, np.int64)
 
 _INDEXED = 64  # bytes of a document in an index, while it is made
@@ -280,10 +252,10 @@ class Index:
     """
 
     def __init__(self, keyed: Sequence[Keyed]) -> None:
-        keys = np.concatenate([each.keys for each in keyed] or [np.empty(0, np.uint64)])
+        keys = np.concatenate([np.empty(0, np.uint64), *(each.keys for each in keyed)])
         order = np.argsort(keys, kind="stable")
         self._keys = keys[order]
-        self._places = np.concatenate([each.places for each in keyed] or [np.empty(0, np.int64)])[order]
+        self._places = np.concatenate([_NONE, *(each.places for each in keyed)])[order]
         blocks = np.array([each.block for each in keyed], np.int64)
         self._blocks = np.repeat(blocks, [len(each.keys) for each in keyed])[order]
         self._came: dict[int, list[tuple[int, int]]] = {}
@@ -301,7 +273,8 @@ class Index:
     def find(self, keys: Words) -> dict[int, list[int]]:
         """Places of documents with these keys, by block."""
         found: dict[int, list[int]] = {}
-        for block, place in sorted({each for key in np.unique(keys) for each in self._of(key)}):
+        keys = np.unique(keys)
+        for block, place in sorted({each for key in keys[self.has(keys)] for each in self._of(key)}):
             found.setdefault(block, []).append(place)
         return found
 
@@ -401,7 +374,7 @@ class Log:
         With `after`, only documents of later transactions; with `numbers`, only documents of these blocks.
         """
         gone = self.gone()
-        for number, block, unpacker in self._read(Row._fields, f"tx > {after:d} ORDER BY block", numbers):
+        for number, block, unpacker in self._read(COLUMNS, f"tx > {after:d} ORDER BY block", numbers):
             if number in gone:
                 block = block.pick(_alive(block.n_docs, gone[number], unpacker))
             if block.n_docs:
@@ -409,92 +382,72 @@ class Log:
 
     def block(self, number: int) -> Block:
         """All documents of one block, those that were unlearned too."""
-        return next(self._read(Row._fields, numbers=[number]))[1]
+        return next(self._read(COLUMNS, numbers=[number]))[1]
 
-    def headings(self, upto: int | None = None) -> Iterator[Heading]:
-        """All blocks without their texts, the last one first; or those up to a number."""
+    def headings(self, upto: int = LAST) -> Iterator[Heading]:
+        """All blocks up to a number, without their texts, the last one first."""
         gone = self.gone()
-        where = "true" if upto is None else f"block <= {upto:d}"
-        for number, block, unpacker in self._read(_HEADING, f"{where} ORDER BY block DESC"):
+        for number, block, unpacker in self._read(HEADING, f"block <= {upto:d} ORDER BY block DESC"):
             yield Heading(number, block, _alive(block.n_docs, gone.get(number, _NONE), unpacker))
 
-    def headings_of(self, tx: int, upto: int | None = None) -> Iterator[Heading]:
+    def headings_of(self, tx: int, upto: int = LAST) -> Iterator[Heading]:
         """The documents that a transaction took out of the log; where there are none, those that it entered.
 
         The others are not alive, whatever happened since.  As `headings`; only for transactions after the snapshot.
         """
-        taken: dict[int, list[Integers]] = {}
-        for number, places in self._removals(f"tx = {tx:d}"):
-            taken.setdefault(number, []).append(places)
-        where = "true" if upto is None else f"block <= {upto:d}"
-        if taken:
-            numbers = sorted((number for number in taken if upto is None or number <= upto), reverse=True)
-            found = self._read(_HEADING, numbers=numbers)
-        else:
-            found = self._read(_HEADING, f"tx = {tx:d} AND {where} ORDER BY block DESC")
-        for number, block, unpacker in found:
-            left = _alive(block.n_docs, np.concatenate(taken[number]) if taken else _NONE, unpacker)
-            yield Heading(number, block, np.setdiff1d(np.arange(block.n_docs), left) if taken else left)
+        taken = self.gone(f"tx = {tx:d}")
+        numbers = sorted((number for number in taken if number <= upto), reverse=True) if taken else None
+        where = f"tx = {tx:d} AND block <= {upto:d} ORDER BY block DESC"
+        for number, block, unpacker in self._read(HEADING, where, numbers):
+            left = _alive(block.n_docs, taken.get(number, _NONE), unpacker)
+            yield Heading(number, block, np.sort(taken[number]) if taken else left)
 
-    def sizes(self) -> dict[int, Integers]:
-        """Bytes of all documents, those that were unlearned too, by block; of a log that keeps texts."""
-        unpacker = self._store.unpacker()
-        found = {}
-        for number, n, blob in self._rows("SELECT block, n_docs, sizes FROM documents"):
+    def sizes(self) -> Iterator[tuple[int, Integers]]:
+        """Bytes of all documents, those that were unlearned too, by block; zeros where the log keeps no texts."""
+        for number, n, blob in self._numbered("SELECT block, n_docs, sizes FROM documents ORDER BY block"):
+            unpacker = self._store.unpacker()
             unpacker.check_whole(n)
-            found[number] = unpacker.numbers(blob, n)
-        return found
+            yield number, unpacker.numbers(blob, n) if blob else np.zeros(n, np.int64)
 
     def _read(
-        self, columns: Sequence[str], where: str = "true", numbers: Sequence[int] | None = None
+        self, columns: str, where: str = "true", numbers: Sequence[int] | None = None
     ) -> Iterator[tuple[int, Block, Unpacker]]:
         """Blocks, each with the unpacker that has read it: they are not all in memory at once."""
         n_labels = len(self._store.labels())
-        query = f"SELECT block, {', '.join(columns)} FROM documents WHERE"
+        query = f"SELECT block, {columns} FROM documents WHERE"
         queries = [f"{query} {where}"] if numbers is None else (f"{query} block = {number:d}" for number in numbers)
         n_read = 0
         for each in queries:
             for number, *row in self._numbered(each):
                 unpacker = self._store.unpacker()
-                fields = _UNREAD | dict(zip(columns, row, strict=True))
-                yield number, Row(**fields).block(n_labels, unpacker), unpacker
+                yield number, Block.of_row(row, n_labels, unpacker), unpacker
                 n_read += 1
         if numbers is not None and n_read < len(numbers):
             raise self._store.unpacker().damaged("the log lacks a block")
 
-    def gone(self) -> dict[int, Integers]:
+    def gone(self, where: str = "true") -> dict[int, Integers]:
         """Places of documents that were unlearned, by block."""
         gone: dict[int, Integers] = {}
-        for block, places in self._removals("true"):
+        for block, places in self._removals(where):
             gone[block] = np.concatenate([gone[block], places]) if block in gone else places
         return gone
 
     def _removals(self, where: str) -> Iterator[tuple[int, Integers]]:
         """Blocks, and places of documents there that were unlearned."""
         unpacker, whole = self._store.unpacker(), self._store.whole("removals")
-        for block, n, blob, is_whole in self._rows(
-            f"SELECT block, n_docs, places, {whole} FROM removals WHERE {where}"
-        ):
+        query = f"SELECT block, n_docs, places, {whole} FROM removals WHERE {where}"
+        for block, n, blob, is_whole in self._store.db.execute(query):
             self._store.check_row(is_whole, "removals")
             yield block, unpacker.numbers(blob, n)
-
-    def _rows(self, query: str) -> Iterator[tuple[Any, ...]]:
-        yield from self._store.db.execute(query)
 
     def _numbered(self, query: str) -> Iterator[tuple[Any, ...]]:
         """Rows that begin with the numbers of blocks, none of which SQLite would give twice in a file that is whole."""
         seen: set[int] = set()
-        for row in self._rows(query):
+        for row in self._store.db.execute(query):
             if row[0] in seen:
                 raise self._store.unpacker().damaged(_TWICE)
             seen.add(row[0])
             yield row
-
-    def check_numbers(self) -> None:
-        """Refuse blocks of transactions that there never were: only the blobs of these rows have checksums."""
-        ((n_wrong,),) = self._rows("SELECT count(*) FROM documents WHERE tx NOT IN (SELECT tx FROM transactions)")
-        if n_wrong:
-            raise self._store.unpacker().damaged("the log has blocks of changes that there never were")
 
     def doc_counts(self) -> tuple[int, dict[str, int]]:
         """How many documents there are, and how many of each label that has any."""
@@ -510,7 +463,8 @@ class Log:
 
     def index(self, by: str) -> Index:
         """Where documents stand, by their "digests" or "ids", as the file has them now."""
-        known, rewritten, (block, removal) = self._known.get(by), self._store.rewrite_state(), self._ends()
+        known, (block, removal) = self._known.get(by), self._ends()
+        rewritten = self._store.state().generation, self._store.snapshot()
         if known is None or known.rewritten != rewritten or self._n_new(known) > _FEW:
             index = Index(list(self._keyed(by, 0, self.gone())))
         else:
@@ -524,40 +478,33 @@ class Log:
 
     def find(self, digests: Digests, labels: Iterable[frozenset[int]]) -> tuple[dict[int, list[int]], list[int]]:
         """Places of documents by block, the latest of several; and the rows of those that are not in the log."""
-        wanted: dict[tuple[bytes, frozenset[int]], list[int]] = {}
-        for row, (digest, label_set) in enumerate(zip(digests, labels, strict=True)):
-            wanted.setdefault((digest.tobytes(), label_set), []).append(row)
-        maybe = self.index("digests").find(key_words(digests))
-        found: dict[int, list[int]] = {}
-        for number, block, _ in self._read(_HEADING, numbers=sorted(maybe, reverse=True)):
-            sets = [frozenset(label_set) for label_set in block.label_sets]
-            if max(maybe[number]) >= len(block.codes):
-                raise self._store.unpacker().damaged(_TWICE)
-            for place in reversed(maybe[number]):
-                rows = wanted.get((block.digests[place].tobytes(), sets[block.codes[place]]))
-                if rows:
-                    rows.pop()
-                    found.setdefault(number, []).append(place)
-        return found, sorted(row for rows in wanted.values() for row in rows)
+        wanted = ((digest.tobytes(), label_set) for digest, label_set in zip(digests, labels, strict=True))
+        there = self._look_up(digests, last_first=True)
+        return match(wanted, ((number, place, (key, frozenset(ids))) for number, place, key, ids in there))
 
     def labels_of(self, digests: Digests) -> dict[bytes, list[int]]:
         """The labels of those documents that are there, by digest, in the order in which they were learned."""
         wanted = {digest.tobytes() for digest in digests}
-        index, keys = self.index("digests"), key_words(digests)
-        maybe = index.find(keys[index.has(keys)])
         found: dict[bytes, list[int]] = {}
-        for number, block, _ in self._read(_HEADING, numbers=sorted(maybe)):
-            for place in maybe[number]:
-                digest = block.digests[place].tobytes()
-                if digest in wanted:
-                    found.pop(digest, None)  # of a text that was learned twice, the last labels
-                    found[digest] = block.label_sets[block.codes[place]]
+        for _, _, digest, label_ids in self._look_up(digests):
+            if digest in wanted:
+                found.pop(digest, None)  # of a text that was learned twice, the last labels
+                found[digest] = label_ids
         return found
+
+    def _look_up(self, digests: Digests, *, last_first: bool = False) -> Iterator[tuple[int, int, bytes, list[int]]]:
+        """The documents that share a key with some digests: block, place there, digest and labels of each."""
+        maybe = self.index("digests").find(key_words(digests))
+        for number, block, _ in self._read(HEADING, numbers=sorted(maybe, reverse=last_first)):
+            places = sorted(maybe[number], reverse=last_first)
+            part = block.pick(np.array(places))
+            for place, digest, code in zip(places, part.digests, part.codes.tolist(), strict=True):
+                yield number, place, digest.tobytes(), block.label_sets[code]
 
     def keys(self) -> Words:
         """The first words of all digests."""
-        keys = [keyed.keys for keyed in self._keyed("digests", 0, self.gone())]
-        return np.concatenate(keys) if keys else np.empty(0, np.uint64)
+        keys = (keyed.keys for keyed in self._keyed("digests", 0, self.gone()))
+        return np.concatenate([np.empty(0, np.uint64), *keys])
 
     def roll_back(self) -> None:
         """Forget the indexes: they may have read changes that are rolled back."""
@@ -565,14 +512,15 @@ class Log:
 
     def _ends(self) -> tuple[int, int]:
         """The numbers of the last block and of the last removal, 0 where there is none."""
-        (ends,) = self._rows("SELECT (SELECT max(block) FROM documents), (SELECT max(removal) FROM removals)")
-        return ends[0] or 0, ends[1] or 0
+        query = "SELECT (SELECT max(block) FROM documents), (SELECT max(removal) FROM removals)"
+        block, removal = self._store.db.execute(query).fetchone()
+        return block or 0, removal or 0
 
     def _n_new(self, known: _Known) -> int:
         """How many documents have come and gone since."""
         came = f"SELECT sum(n_docs) FROM documents WHERE block > {known.block:d}"
         gone = f"SELECT sum(n_docs) FROM removals WHERE removal > {known.removal:d}"
-        return sum(n or 0 for query in (came, gone) for (n,) in self._rows(query))
+        return sum(n or 0 for query in (came, gone) for (n,) in self._store.db.execute(query))
 
     def _keyed(self, by: str, after: int, gone: Mapping[int, Integers]) -> Iterator[Keyed]:
         """The keys of documents in the blocks after a number, but for those that are gone."""
@@ -583,10 +531,7 @@ class Log:
             unpacker.charge(_INDEXED * n)
             places = _alive(n, gone[number], unpacker) if number in gone else np.arange(n)
             if by == "digests":
-                digests = unpacker.unpack(blob, n * DIGEST.itemsize)
-                if len(digests) != n * DIGEST.itemsize:
-                    raise unpacker.damaged("a block of the log has another number of documents than digests")
-                yield Keyed(number, key_words(np.frombuffer(digests, DIGEST))[places], places)
+                yield Keyed(number, key_words(_digests(blob, n, unpacker))[places], places)
             elif blob:
                 ids = unpacker.json(blob)
                 if not isinstance(ids, list) or len(ids) != n:

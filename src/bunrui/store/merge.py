@@ -21,8 +21,8 @@ from bunrui.counts import Counts
 from bunrui.errors import DuplicateError, Option, OptionError, StoreError
 from bunrui.memory import key_words
 from bunrui.phrases import some
-from bunrui.store.file import File
-from bunrui.store.log import Row, Seen
+from bunrui.store.file import File, find_seen
+from bunrui.store.log import Seen
 from bunrui.store.pool import PoolChange, read_texts
 from bunrui.store.store import KEEPS, Store
 from bunrui.store.transaction import History, Transaction
@@ -45,18 +45,16 @@ class Source(NamedTuple):
         return "the other classifier" if self.file is None else self.file.store.path
 
 
-def merge(
-    target: File, like: AnyClassifier, sources: Sequence[Source], *, unique: bool, kind: str, note: Mapping[str, Any]
-) -> list[str]:
+def merge(target: File, sources: Sequence[Source], *, unique: bool, kind: str, note: Mapping[str, Any]) -> list[str]:
     """Add the counts and documents of others to a file, all or none; return the files that were left out.
 
-    `like` is the classifier of the file; `kind` and `note` go into the list of changes.
+    `kind` and `note` go into the list of changes.
     """
-    typed = [source for source in sources if source.classifier.label_type]
     for source in sources:
-        _check(target, like, source)
-        if source.classifier.label_type:
-            check_alike(typed[0].classifier, source.classifier, typed[0].name, source.name)
+        _check(target, source)
+    typed = [source for source in sources if source.classifier.label_type]
+    for source in typed:
+        check_alike(typed[0].classifier, source.classifier, typed[0].name, source.name)
     files = [source.file for source in sources if source.file is not None]
     with ExitStack() as stack:
         # In one order for everybody: two classifiers may be merged into each other at the same time.
@@ -66,7 +64,7 @@ def merge(
             file.catch_up()
             stack.enter_context(file.store.reading())
         with target.writing(kind, **note) as transaction:
-            seen = target.seen(needed=unique)
+            seen = find_seen(target.store, needed=unique, by_index=True)
             new, skipped, shards = _choose(target, sources)
             coming, n_duplicates = [source.file.store for source in new if source.file is not None], 0
             if seen is not None:
@@ -118,18 +116,15 @@ def _sum(sources: Sequence[Source]) -> Counts:
     return total
 
 
-def _check(target: File, like: AnyClassifier, source: Source) -> None:
+def _check(target: File, source: Source) -> None:
     """Refuse a classifier that does not fit, before anything is written."""
     target.check_writable("merge")
     mine, other = target.store, source.classifier
-    check_alike(like, other, mine.path, source.name)
+    check_alike(target.classifier, other, mine.path, source.name)
     if source.file is None:
         if mine.keep != "nothing":
-            raise OptionError(
-                f"{mine.path} keeps {mine.keep} of every document, which a classifier in memory has not",
-                option="keep",
-                hint=("merge it into a file with ", Option("keep", "nothing")),
-            )
+            problem = f"{mine.path} keeps {mine.keep} of every document, which a classifier in memory has not"
+            raise OptionError(problem, option="keep", hint=("merge it into a file with ", Option("keep", "nothing")))
         return
     theirs = source.file.store
     if target.key == source.file.key or (os.path.exists(mine.path) and os.path.samefile(mine.path, theirs.path)):
@@ -137,10 +132,8 @@ def _check(target: File, like: AnyClassifier, source: Source) -> None:
     if theirs.pruned > 1:
         raise StoreError(f"{theirs.path} lacks rare words: merge the file it was made from")
     if KEEPS.index(theirs.keep) < KEEPS.index(mine.keep):
-        raise OptionError(
-            f"{mine.path} keeps {mine.keep} of every document, but {theirs.path} keeps {theirs.keep}: "
-            f"merge both into a new file that keeps {theirs.keep}"
-        )
+        problem = f"{mine.path} keeps {mine.keep} of every document, but {theirs.path} keeps {theirs.keep}"
+        raise OptionError(problem, hint=f"merge both into a new file that keeps {theirs.keep}")
 
 
 def _add_log(transaction: Transaction, source: Store, seen: Seen, keep: str) -> int:
@@ -150,7 +143,7 @@ def _add_log(transaction: Transaction, source: Store, seen: Seen, keep: str) -> 
     for _, block in source.log.blocks():
         n_duplicates += int(seen.add(key_words(block.digests)).sum())
         copy = transaction.with_labels(block, [[names[k] for k in labels] for labels in block.label_sets])
-        transaction.log(Row.of(copy if keep == "text" else copy._replace(sizes=None, text=b"")))
+        transaction.log((copy if keep == "text" else copy._replace(sizes=None, text=b"")).row())
     return n_duplicates
 
 
@@ -228,10 +221,8 @@ def is_new(mine: Holding, theirs: Holding, target: str, other: str) -> bool:
         return True
     for name, known in ((target, mine), (other, theirs)):
         if known.n_forgotten:
-            raise StoreError(
-                f"{name} was compacted, or is a slim copy, and does not know which shards it holds, so that some might "
-                "count twice: merge the parts into a new file"
-            )
+            problem = f"{name} was compacted, or is a slim copy, and does not know which shards it holds"
+            raise StoreError(f"{problem}, so that some might count twice", hint="merge the parts into a new file")
     shared = sorted(mine.ids & theirs.ids)
     if not shared:
         return True
@@ -239,7 +230,6 @@ def is_new(mine: Holding, theirs: Holding, target: str, other: str) -> bool:
     if len(shared) < len(theirs.ids):
         raise StoreError(f"{both}, and others that it lacks: merge the parts of those")
     if theirs.n_more:
-        raise StoreError(
-            f"{both}, and has changed by {theirs.n_more:,} documents besides: merge it into a file without these shards"
-        )
+        problem = f"{both}, and has changed by {theirs.n_more:,} documents besides"
+        raise StoreError(problem, hint="merge it into a file without these shards")
     return False

@@ -1,4 +1,4 @@
-"""The options of a classifier ↔ the settings of its file; the model that a file chooses for itself."""
+"""The options of a classifier ↔ the settings of its file; the choices in it, and the sample to choose by."""
 
 from __future__ import annotations
 
@@ -6,32 +6,27 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from bunrui.analysis import AnalyzerSpec
 from bunrui.analysis.analyzer import sharing
 from bunrui.calibration import Calibration
-from bunrui.choice import Choice, is_due
-from bunrui.classifier import SETTINGS, AnyClassifier, Chosen, TextClassifier, asked_for, choose_by, resolve
+from bunrui.choice import Choice
+from bunrui.classifier import SETTINGS, AnyClassifier, Chosen, TextClassifier
 from bunrui.counts import Counts
 from bunrui.errors import BunruiError, DataError, MismatchError, MissingExtraError, Option, OptionError, check_whole
 from bunrui.labels import plain, type_of
 from bunrui.memory import key_words
-from bunrui.models import AUTO, DEFAULT_MODEL, kind_of
+from bunrui.models import DEFAULT_MODEL, kind_of
 from bunrui.models.kinds import is_kept
 from bunrui.sample import Drawn, find_lowest
 from bunrui.store.creation import check_folder, publish_when_done, temporary_beside
-from bunrui.store.pool import labelled_among, read_digests, read_texts
-from bunrui.store.store import KEEPS, Store, apply
+from bunrui.store.store import KEEPS, Store
 from bunrui.store.transaction import Transaction, now
-from bunrui.store.weights import Heading, Rows, stamp_weights, write_weights
+from bunrui.store.weights import Heading, Rows, write_weights
 from bunrui.unlabelled import PoolWeight
-from bunrui.unlabelled import is_due as is_weighing_due
-
-if TYPE_CHECKING:
-    from bunrui.store.file import File
 
 Path = str | os.PathLike[str]
 T = TypeVar("T")
@@ -83,10 +78,8 @@ def open_with(path: Path, make: Callable[[Store], T], *, read_only: bool) -> T:
 def check_keeps(model: str, keep: str, path: str) -> None:
     """Refuse a model that needs documents where they are not kept."""
     if kind_of(model).needs_documents and keep != "text":
-        raise OptionError(
-            f"{model} is trained from documents, and {path} keeps {keep} of them: learn into a file that keeps text, "
-            "or choose a model that reads counts"
-        )
+        problem = f"{model} is trained from documents, and {path} keeps {keep} of them"
+        raise OptionError(problem, hint="learn into a file that keeps text, or choose a model that reads counts")
 
 
 def settings_of(settings: dict[str, Any]) -> dict[str, Any]:
@@ -95,7 +88,7 @@ def settings_of(settings: dict[str, Any]) -> dict[str, Any]:
     >>> settings_of({"alpha": 1, "prior": {-1: 0.4, 1: 0.6}})
     {'alpha': 1, 'prior': [[-1, 0.4], [1, 0.6]]}
     """
-    prior = settings["prior"]
+    prior = settings.get("prior")
     if not isinstance(prior, Mapping) or type_of(prior) in (str, None):
         return settings
     return settings | {"prior": [[plain(label), share] for label, share in prior.items()]}
@@ -136,10 +129,9 @@ def classifier_of(store: Store) -> TextClassifier:
     except (BunruiError, TypeError, ValueError, AttributeError) as error:
         raise store.unpacker().damaged(f"its options make no sense ({error})") from error
     if new.counts.fingerprint != store.fingerprint:
-        raise MismatchError(
-            f"{store.path} was made where the analyzer gave other features (another version of bunrui, of its "
-            "dictionary or of Python's Unicode tables): open it there, or learn the documents again here"
-        )
+        why = "another version of bunrui, of its dictionary or of Python's Unicode tables"
+        problem = f"{store.path} was made where the analyzer gave other features ({why})"
+        raise MismatchError(problem, hint="open it there, or learn the documents again here")
     return new
 
 
@@ -149,24 +141,12 @@ def hashing_of(classifier: AnyClassifier, n_used: int) -> dict[str, Any] | None:
     return sharing(n_used, bits)._asdict() if bits else None
 
 
-def summary_of(classifier: AnyClassifier, calibration: Calibration, n_changed: int) -> dict[str, Any]:
-    """The measures of a calibration, and the number of documents that were learned or unlearned since."""
-    names = ("model", "n_docs", "ece_before", "ece_after", "log_loss_before", "log_loss_after")
-    return {
-        **{name: getattr(calibration, name) for name in names},
-        "applies": classifier.is_calibrated,
-        "changed_since": n_changed,
-    }
-
-
 def check_slim(classifier: AnyClassifier, min_df: Any, *, has_memory: bool = False) -> None:
     """Refuse a slim copy that could not answer; with `has_memory`, the copy is to be made within some memory."""
     check_whole("min_df", min_df)
     if classifier.pool_weight is not None and classifier.pool_weight.weight:
-        raise OptionError(
-            "texts without a label help this classifier, and a slim copy keeps none, so that it would answer otherwise",
-            hint="copy the file, and let them go there first",
-        )
+        problem = "texts without a label help this classifier, and a slim copy keeps none"
+        raise OptionError(problem, hint="copy the file, and let them go there first")
     if not classifier.needs_documents or (is_kept(classifier.model) and not has_memory):
         return
     hint: Any = "first choose a model that reads counts, such as ", Option("model", DEFAULT_MODEL)
@@ -194,7 +174,7 @@ def write_slim(
         # The chosen model stays: the copy has no documents to choose by.
         store = new_store(temporary, name, like, "nothing", least, like.effective_settings)
         with closing(store), store.writing():
-            transaction = store.transaction("slim", **note)
+            transaction = Transaction(store, "slim", note)
             if isinstance(content, Counts):
                 transaction.snapshot(content, transaction.number)
                 transaction.n_docs = content.n_docs
@@ -203,7 +183,6 @@ def write_slim(
             transaction.finish()
             if weights is not None:
                 write_weights(store, *weights)
-                stamp_weights(store, weights[0])
             if like.calibration is not None and min_df <= like.min_df:  # else the copy is another model
                 known = replace(like.calibration, tx=transaction.number).to_dict()
                 store.save_settings(store.settings() | {"calibration": known})
@@ -224,9 +203,6 @@ def save_counts(path: str, classifier: AnyClassifier, **note: Any) -> None:
         os.replace(temporary, path)
 
 
-# --- choices of a file, in the transaction of the change that makes them due
-
-
 def chosen_of(store: Store, settings: Mapping[str, Any] | None = None) -> Chosen:
     """The choices in a file; this version may not know a model or a weight that another one has chosen."""
     settings = store.settings() if settings is None else settings
@@ -242,94 +218,21 @@ def chosen_of(store: Store, settings: Mapping[str, Any] | None = None) -> Chosen
         raise store.unpacker().damaged(f"its calibration makes no sense ({error})") from error
 
 
-def choose_if_due(file: File, transaction: Transaction) -> Chosen | None:
-    """Choose a model and the weight of texts without a label, if a change makes it due; call while writing.
-
-    The choice goes into the file with the change.
-    """
-    store, before = file.store, file.memory.counts
-    n_docs = before.n_docs + sum(sign * delta.n_docs for sign, delta in transaction.changes)
-    settings = store.settings()
-    choice, calibration, weight = chosen_of(store, settings)
-    if transaction.changes and not n_docs and (choice is not None or weight is not None):
-        return _write(store, transaction, Chosen(calibration=asked_for(calibration)))
-    has_other_pool, is_merge = "unlabelled" in transaction.note, transaction.kind == "merge"
-    if not n_docs or not (transaction.changes or has_other_pool):
-        return None
-    labels = {*before.live_labels, *(label for _, delta in transaction.changes for label in delta.live_labels)}
-    n_pool = len(read_digests(store)) if has_other_pool else len(file.memory.pool)
-    weighs = has_other_pool
-    if n_pool and not weighs:
-        model = resolve(options_of(store), choice)["model"]
-        weighs = is_weighing_due(weight, model, n_docs, len(labels), n_pool)
-    if can_choose(store, n_docs, settings) and (weighs or is_merge or is_due(choice, n_docs, len(labels))):
-        metric = choice.metric if choice else "accuracy"
-        return choose_now(file, transaction, _apply_changes(before, transaction, store), metric)
-    if weighs and store.keep == "text":
-        return choose_now(file, transaction, _apply_changes(before, transaction, store), None)
-    return None
-
-
-def can_choose(store: Store, n_docs: int, settings: Mapping[str, Any]) -> bool:
-    """Whether a file with this number of documents, and these settings, can choose its model, and is asked to."""
-    return n_docs > 0 and store.keep == "text" and store.pruned == 1 and settings.get("model") == AUTO
-
-
-def choose_now(file: File, transaction: Transaction, counts: Counts, metric: str | None) -> Chosen:
-    """Choose by the counts that the file has after a transaction, and write the choice into the file.
-
-    With a metric, choose the model anew; without, only the weight of texts without a label.
-    """
-    store, classifier = file.store, classifier_of(file.store)
-    drawn = draw(store, len(counts.live.labels))
-    if not set(drawn.labels) <= set(counts.label_ids):
-        raise store.unpacker().damaged("its log has other documents than its counts")
-    pool = read_texts(store) if counts.n_docs else {}
-    learned = counts, classifier.text_analyzer, drawn, pool, labelled_among(store, pool)
-    before = Chosen(calibration=asked_for(chosen_of(store).calibration))
-    chosen = choose_by(classifier.get_params(), *learned, before, metric, transaction.number)
-    return _write(store, transaction, chosen)
-
-
-def _write(store: Store, transaction: Transaction, chosen: Chosen) -> Chosen:
-    """Write a choice into the file."""
-    known = {name: None if each is None else each.to_dict() for name, each in chosen._asdict().items()}
-    settings = store.settings()
-    transaction.note |= {"choice": known["choice"], "settings_before": settings}
-    if known["pool_weight"] is None and "pool_weight" not in settings:
-        del known["pool_weight"]
-    store.save_settings(settings | known)
-    return chosen
-
-
-def _apply_changes(counts: Counts, transaction: Transaction, store: Store) -> Counts:
-    """Counts as a transaction will leave them."""
-    changes = transaction.changes
-    if not counts.n_docs and len(changes) == 1:
-        return changes[0][1]
-    after = counts.copy()
-    for sign, delta in changes:
-        apply(after, sign, delta, store.unpacker())
-    return after
-
-
 def draw(store: Store, n_classes: int) -> Drawn:
     """A sample of the documents of a log, for this number of classes."""
     names, log = store.labels(), store.log
     ranks = np.empty(len(names), np.int64)
     ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
-    sizes = log.sizes()
-    columns: list[list[Any]] = [[], [], [], [], []]
+    sizes = dict(log.sizes())
+    single: list[Any] = []  # the documents with one label
     for number, block, alive in log.headings():
         labels = np.array([ids[0] if len(ids) == 1 else -1 for ids in block.label_sets], np.int64)[block.codes]
         rows = alive[labels[alive] >= 0]
-        keys, block_numbers = key_words(block.digests)[rows], np.full(len(rows), number)
-        each = keys, labels[rows], sizes[number][rows], block_numbers, rows
-        for column, values in zip(columns, each, strict=True):
-            column.append(values)
-    if not columns[0]:
+        keys = key_words(block.digests)[rows]
+        single.append((keys, labels[rows], sizes[number][rows], np.full(len(rows), number), rows))
+    if not single:
         return Drawn([], [], np.empty(0, np.int64), np.empty(0, bool))
-    keys, codes, lengths, numbers, places = (np.concatenate(column) for column in columns)
+    keys, codes, lengths, numbers, places = map(np.concatenate, zip(*single, strict=True))
     found = find_lowest(keys, ranks[codes], lengths, n_classes, np.ones(len(keys), np.int64))
     taken = found.rows[found.is_taken]
     texts: list[Any] = [None] * len(taken)

@@ -7,22 +7,25 @@ pool is the sum of all rows, each text once.  So to undo a change is to delete i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from weakref import proxy
 
 import numpy as np
 
+from bunrui.errors import UnlearnError
 from bunrui.memory import DIGEST, by_digest, document_digests, key_words
-from bunrui.store.log import Batch, Block, Row
+from bunrui.phrases import excerpt
+from bunrui.store.log import COLUMNS, HEADING, Block, cut_into_blocks
 from bunrui.store.schema import insert
 
 if TYPE_CHECKING:
     from bunrui.store.file import File
     from bunrui.store.store import Store
 
-_COLUMNS = ", ".join(Row._fields)
+
+_EXCERPT = 60  # characters
 
 
 class FilePool:
@@ -30,12 +33,7 @@ class FilePool:
 
     def __init__(self, file: File) -> None:
         self._file = proxy(file)  # which has the memory, which has this
-        self._n_texts, self._key = 0, (0, 0)
-
-    @property
-    def key(self) -> tuple[int, int]:
-        """The generation of the file, and its last row."""
-        return self._key
+        self._n_texts, self.key = 0, (0, 0)  # the generation of the file, and its last row
 
     def __len__(self) -> int:
         return self._n_texts
@@ -52,14 +50,12 @@ class FilePool:
         """Count the texts of the file anew if they have changed; call while the file does not change."""
         store = self._file.store
         key = store.state().generation, last_row(store)
-        if key != self._key:
-            self._n_texts, self._key = len(read_digests(store)), key
+        if key != self.key:
+            self._n_texts, self.key = len(read_digests(store)), key
 
 
 def last_row(store: Store) -> int:
     """The number of the last row, 0 where there is none."""
-    if not store.has_unlabelled:
-        return 0
     (last,) = store.db.execute("SELECT coalesce(max(block), 0) FROM unlabelled").fetchone()
     store.unpacker().check_whole(last)
     return int(last)
@@ -67,26 +63,28 @@ def last_row(store: Store) -> int:
 
 def read_texts(store: Store) -> dict[bytes, Any]:
     """The texts by digest."""
-    return _read(store, _COLUMNS, Block.documents)
+    return _read(store, COLUMNS, Block.documents)
 
 
 def read_digests(store: Store) -> set[bytes]:
     """Their digests alone."""
-    columns = _COLUMNS.replace("sizes, text", "x'' AS sizes, x'' AS text")
-    return set(_read(store, columns, lambda block: [None] * block.n_docs))
+    return set(_read(store, HEADING, lambda block: [None] * block.n_docs))
 
 
 def _read(store: Store, columns: str, texts_of: Callable[[Block], Iterable[Any]]) -> dict[bytes, Any]:
-    """The sum of all rows."""
+    """The sum of all rows, each text where it came last."""
     found: dict[bytes, Any] = {}
-    for sign, block in _blocks(store, columns):
+    query = f"SELECT sign, {columns} FROM unlabelled ORDER BY block"
+    for sign, *row in store.db.execute(query):
+        unpacker = store.unpacker()
+        block = Block.of_row(row, None, unpacker)
         digests = [digest.tobytes() for digest in block.digests]
-        if sign > 0:
+        if sign == 1:
             found |= zip(digests, texts_of(block), strict=True)
             continue
         for digest in digests:
-            if digest not in found:
-                raise store.unpacker().damaged("texts without a label went that were not there")
+            if sign != -1 or digest not in found:
+                raise unpacker.damaged("texts without a label went that were not there")
             del found[digest]
     return found
 
@@ -101,37 +99,6 @@ def labelled_among(store: Store, digests: Collection[bytes]) -> set[bytes]:
         rows = alive[np.isin(key_words(block.digests)[alive], keys)]
         found.update(digest.tobytes() for digest in block.digests[rows])
     return found.intersection(digests)
-
-
-def _blocks(store: Store, columns: str, where: str = "true") -> Iterator[tuple[int, Block]]:
-    if not store.has_unlabelled:
-        return
-    for sign, *row in store.db.execute(f"SELECT sign, {columns} FROM unlabelled WHERE {where} ORDER BY block"):
-        unpacker = store.unpacker()
-        if sign not in (-1, 1):
-            raise unpacker.damaged("texts without a label neither come nor go")
-        yield sign, Row(*row).block(0, unpacker, is_labelled=False)
-
-
-def what_is_left(store: Store) -> Iterator[Block]:
-    """Blocks of the texts that are there, each where it came last."""
-    left = read_digests(store)
-    numbers = [
-        number for (number,) in store.db.execute("SELECT block FROM unlabelled WHERE sign > 0 ORDER BY block DESC")
-    ]
-    for number in numbers:
-        _, block = next(_blocks(store, _COLUMNS, f"block = {number:d}"), (0, None))
-        if block is None:  # SQLite looks for a number where it should stand
-            raise store.unpacker().damaged("the texts without a label lack a block")
-        rows = np.flatnonzero([digest.tobytes() in left for digest in block.digests])
-        if len(rows):
-            left.difference_update(digest.tobytes() for digest in block.digests[rows])
-            yield block.pick(rows)
-
-
-def insert_unlabelled(store: Store, tx: int, sign: int, block: Block) -> None:
-    """Write down a block of texts that come (1) or go (-1); call while writing."""
-    insert(store.db, "unlabelled", f"tx, sign, {_COLUMNS}", [(tx, sign, *Row.of(block))])
 
 
 def count_wrong(store: Store) -> int:
@@ -167,28 +134,33 @@ class PoolChange:
         self._write(new, 1)
         self.known.update(new)
 
-    def remove(self, texts: Iterable[Any]) -> int | None:
-        """Let texts go; the place of the first that is not there, and then nothing goes."""
-        listed = list(texts)
-        for row, text in enumerate(listed):
-            if next(iter(_by_digest([text]))) not in self.known:
-                return row
-        gone = _by_digest(listed)
+    def remove(self, texts: Sequence[Any] | None) -> None:
+        """Let texts go, by default all; all or none of them: each must be there."""
+        gone = read_texts(self._store) if texts is None else _by_digest(texts)
+        for digest, text in gone.items():
+            if texts is not None and digest not in self.known:
+                raise UnlearnError(f"this is not among the texts without a label: {quote(text)}", texts.index(text))
         self._write(gone, -1)
         self.known.difference_update(gone)
-        return None
 
-    def clear(self) -> None:
-        """Let all texts go."""
-        self._write(read_texts(self._store), -1)
-        self._known = set()
+    def rewrite(self) -> None:
+        """Join all blocks, and leave nothing of the texts that went."""
+        texts = read_texts(self._store)
+        self._store.db.execute("DELETE FROM unlabelled")
+        self._write(texts, 1)
 
     def _write(self, texts: Mapping[bytes, Any], sign: int) -> None:
         for some in _apart(texts.values()):
-            batch = Batch(self._time, some, [[]], np.zeros(len(some), np.int64), None, None, keep_text=sign > 0)
-            for lo, hi in pairwise(batch.bounds):
-                insert_unlabelled(self._store, self._tx, sign, batch.block(lo, hi))
+            codes, keep_text = np.zeros(len(some), np.int64), sign > 0
+            bounds, make = cut_into_blocks(self._time, some, [[]], codes, None, None, keep_text=keep_text)
+            rows = ((self._tx, sign, *make(lo, hi).row()) for lo, hi in pairwise(bounds))
+            insert(self._store.db, "unlabelled", f"tx, sign, {COLUMNS}", rows)
         self.n_texts += len(texts)
+
+
+def quote(text: Any) -> str:
+    """The beginning of a text, for messages."""
+    return repr(excerpt(str(text), _EXCERPT))
 
 
 def _apart(texts: Iterable[Any]) -> list[list[Any]]:

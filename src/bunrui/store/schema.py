@@ -112,8 +112,6 @@ SEALED = {
     "deltas": "delta, tx, sign, is_snapshot, n_docs, n_terms, n_doc_freq, n_labels, labels, doc_count",
 }
 SEALED_SINCE = 2
-WEIGHTS_SINCE = 3
-UNLABELLED_SINCE = 4
 
 
 def _checksum(*values: Any) -> int:
@@ -163,14 +161,14 @@ def connect(path: str, *, read_only: bool, name: str | None = None) -> Connectio
             )
         connection.know(path, name, may_write=may_write, has_locks=mode != "immutable=1")
     try:
-        _set_up(connection, read_only=read_only)
+        _set_up(connection)
     except BaseException:  # a damaged file: SQLite leaves no journal beside it only if it is closed
         connection.close()
         raise
     return connection
 
 
-def _set_up(connection: Connection, *, read_only: bool) -> None:
+def _set_up(connection: Connection) -> None:
     # A file may come from anywhere: its schema may call no functions, and writes nothing beside its own pages.
     for limit, most in _LIMITS.items():
         connection.setlimit(limit, most)
@@ -182,7 +180,14 @@ def _set_up(connection: Connection, *, read_only: bool) -> None:
     # `Store.settle` empties the journal after every change, and syncs it and the file.
     connection.execute("PRAGMA wal_autocheckpoint = 0")
     connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute(f"PRAGMA query_only = {'ON' if read_only else 'OFF'}")
+
+
+def set_to_read(connection: sqlite3.Connection) -> None:
+    """Let a connection only read; it gets the tables that an older file lacks: empty ones, in memory."""
+    (known,) = connection.execute("PRAGMA user_version").fetchone()
+    for script in MIGRATIONS[max(known & FORMAT_MASK, SEALED_SINCE) : OF_STRINGS]:
+        connection.execute(script.replace("CREATE TABLE", "CREATE TEMP TABLE"))
+    connection.execute("PRAGMA query_only = ON")
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:

@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,84 +28,67 @@ from bunrui.kernel.slices import each_slice, n_threads
 from bunrui.labels import type_of
 from bunrui.memory import document_digests, key_words
 from bunrui.models import AUTO
-from bunrui.phrases import excerpt
 from bunrui.store.codec import Part, pack_part
 from bunrui.store.file import check_not_pruned, find_seen
-from bunrui.store.log import Batch, Names, Row, Seen
+from bunrui.store.log import Names, Seen, cut_into_blocks
 from bunrui.store.options import Path, check_slim, chosen_of, classifier_of, creating_store, open_with, write_slim
-from bunrui.store.pool import PoolChange
+from bunrui.store.pool import PoolChange, quote
 from bunrui.store.store import Store
 from bunrui.store.transaction import Transaction
 
-_EXCERPT = 60
-
 
 class Sum:
-    """Counts of documents, batch by batch; `total` is None before the first."""
+    """Counts of documents, batch by batch: in memory, or in a spill, for a file whose own counts nobody has read.
 
-    def __init__(self, classifier: AnyClassifier) -> None:
-        self._classifier = classifier
-        self.total: Counts | None = None
+    Attributes
+    ----------
+    n_features : int
+        How many features a spill had in all, when it is finished.
+    """
+
+    def __init__(self, classifier: AnyClassifier, spill: Spill | None = None, seen: Seen | None = None) -> None:
+        """With a spill, it shares the room with the digests in `seen`."""
+        self._classifier, self._spill, self._seen = classifier, spill, seen
+        self._room = spill.room if spill is not None else 0
+        self._total: Counts | None = None
+        self.n_features = 0
 
     def sets(self, labels: Any, n_docs: int) -> LabelSets:
-        """Labels, those that the classifier knows first."""
-        counts = self._classifier.counts
+        """Labels, those that are known first."""
+        counts = self._classifier.counts if self._spill is None else self._spill.head
         return label_sets(labels, n_docs, counts.label_ids if counts.n_docs else {})
 
     def add(self, texts: Any, sets: LabelSets) -> None:
         """Count a batch."""
         counts = self._classifier.count_sets(texts, sets)
-        if self.total is None:
-            self.total = counts
+        if self._spill is not None:
+            self._make_room(self._spill)
+            self._spill.add(counts)
+        elif self._total is None:
+            self._total = counts
         else:
-            self.total.add(counts)
+            self._total.add(counts)
             release(counts)
 
-    def finish(self, transaction: Transaction, sign: int) -> None:
-        """Tell the transaction."""
-        if self.total is not None:
-            transaction.changes.append((sign, self.total))
-
-
-class SpilledSum:
-    """Counts of documents in bounded memory, for a file whose own counts nobody has read.
-
-    Attributes
-    ----------
-    n_features : int
-        How many there were in all, when it is finished.
-    """
-
-    def __init__(self, classifier: AnyClassifier, spill: Spill, seen: Seen | None) -> None:
-        self._classifier = classifier
-        self._spill = spill
-        self._seen = seen
-        self._room = spill.room
-        self.n_features = 0
-
-    def sets(self, labels: Any, n_docs: int) -> LabelSets:
-        """Labels, those that came before first."""
-        return label_sets(labels, n_docs, self._spill.head.label_ids)
-
-    def add(self, texts: Any, sets: LabelSets) -> None:
-        """Count a batch."""
+    def _make_room(self, spill: Spill) -> None:
         if self._seen is not None:
-            self._spill.room = self._room - self._seen.n_bytes
-            if self._spill.room < 0:
-                keep = Option("keep", "nothing")
-                raise StoreError(
-                    f"the digests of {len(self._seen):,} documents take all of the memory",
-                    option="memory",
-                    hint=("give more with ", Option("memory", ...), ", or learn into a file with ", keep),
-                )
-        self._spill.add(self._classifier.count_sets(texts, sets))
+            spill.room = self._room - self._seen.n_bytes
+            if spill.room < 0:
+                problem = f"the digests of {len(self._seen):,} documents take all of the memory"
+                hint = "give more with ", Option("memory", ...), ", or use a file with ", Option("keep", "nothing")
+                raise StoreError(problem, option="memory", hint=hint)
 
     def finish(self, transaction: Transaction, sign: int) -> None:
         """Tell the transaction."""
-        assert sign == 1
-        transaction.add_parts(self._spill.head, self._parts)
+        if self._spill is not None:
+            transaction.add_parts(self._spill.head, self._parts)
+        elif self._total is not None:
+            if sign < 0:
+                self._classifier.counts.check_covers(self._total)
+            transaction.changes.append((sign, self._total))
 
     def _parts(self, label_ids: Integers) -> Iterator[Part]:
+        assert self._spill is not None
         for part in self._spill.parts(lambda cells: pack_part(cells, label_ids)):
             self.n_features += part.n_features
             yield part
@@ -123,7 +105,9 @@ class _Session:
         Texts without a label so far.
     """
 
-    def __init__(self, store: Store, transaction: Transaction, total: Sum | SpilledSum) -> None:
+    _sign = 1
+
+    def __init__(self, store: Store, transaction: Transaction, total: Sum) -> None:
         self._store = store
         self._transaction = transaction
         self.n_docs = 0
@@ -149,20 +133,20 @@ class _Session:
             self._failed = error
             raise
 
-    def _finish(self, sign: int) -> None:
+    def finish(self) -> None:
+        """All batches are in."""
         if self._failed is not None:
             raise StoreError(f"a batch of this session failed, so that nothing is kept: {self._failed}")
         if self.n_docs:
-            self._sum.finish(self._transaction, sign)
+            self._sum.finish(self._transaction, self._sign)
         self._transaction.n_docs = self.n_docs
         if self.unlabelled.n_texts:
             self._transaction.note["unlabelled"] = self.unlabelled.n_texts
 
     def _label_sets(self, sets: LabelSets) -> list[list[int]]:
         """The file's ids of the labels of every group."""
-        ids = self._transaction.label_ids(sets.labels)[sets.indices].tolist()
-        bounds = sets.members.tolist()
-        return [ids[a:b] for a, b in pairwise(bounds)]
+        ids = dict(zip(sets.labels, self._transaction.label_ids(sets.labels).tolist(), strict=True))
+        return [[ids[name] for name in names] for names in sets.names]
 
 
 class Learning(_Session):
@@ -174,9 +158,7 @@ class Learning(_Session):
         Documents whose text had been learned before, or comes twice; None where the file keeps nothing.
     """
 
-    def __init__(
-        self, store: Store, transaction: Transaction, total: Sum | SpilledSum, seen: Seen | None, unique: bool
-    ) -> None:
+    def __init__(self, store: Store, transaction: Transaction, total: Sum, seen: Seen | None, unique: bool) -> None:
         super().__init__(store, transaction, total)
         self.seen = seen
         self._unique = unique
@@ -196,23 +178,22 @@ class Learning(_Session):
         """Take in a batch of texts without a label; those that are there already make no difference."""
         with self._all_or_none():
             if self._store.keep != "text":
-                raise StoreError(
-                    f"{self._store.path} keeps {self._store.keep} of documents, and texts without a label must be kept",
-                    hint=("learn into a file with ", Option("keep", "text")),
-                )
+                problem = f"{self._store.path} keeps {self._store.keep} of documents, and no texts without a label"
+                raise StoreError(problem, hint=("learn into a file with ", Option("keep", "text")))
             self.unlabelled.add(_check_list(texts))
 
     def _log(self, texts: Any, sets: LabelSets, ids: Names, sources: Names) -> None:
         keep_text = self._store.keep == "text"
         label_ids = self._label_sets(sets)
-        batch = Batch(self._transaction.time, texts, label_ids, sets.groups, ids, sources, keep_text=keep_text)
+        time, codes = self._transaction.time, sets.groups
+        bounds, make = cut_into_blocks(time, texts, label_ids, codes, ids, sources, keep_text=keep_text)
 
-        def pack(lo: int, hi: int) -> tuple[npt.NDArray[np.uint64], Row]:
-            block = batch.block(lo, hi)
-            return key_words(block.digests), Row.of(block)
+        def pack(lo: int, hi: int) -> tuple[npt.NDArray[np.uint64], tuple[Any, ...]]:
+            block = make(lo, hi)
+            return key_words(block.digests), block.row()
 
         # Digests and compression take longer than counting words: they have the threads, too.
-        rows = each_slice(pack, batch.bounds)
+        rows = each_slice(pack, bounds)
         if rows:
             self._look_for_duplicates(np.concatenate([keys for keys, _ in rows]), texts)
         for _, row in rows:
@@ -223,25 +204,16 @@ class Learning(_Session):
         again = self.seen.add(keys)
         if self._unique and again.any():
             row = int(again.argmax())
-            raise DuplicateError(
-                f"this was learned before, or comes twice: {excerpt(str(texts[row]), _EXCERPT)!r}", row
-            )
+            raise DuplicateError(f"this was learned before, or comes twice: {quote(texts[row])}", row)
         self.n_duplicates += int(again.sum())
-
-    def finish(self) -> None:
-        """All batches are in."""
         if self.n_duplicates:
             self._transaction.note["duplicates"] = self.n_duplicates
-        self._finish(1)
 
 
 class Unlearning(_Session):
     """Unlearning under way; made by `StoredClassifier.unlearning`."""
 
-    def __init__(self, classifier: AnyClassifier, store: Store, transaction: Transaction) -> None:
-        self._classifier = classifier
-        self._total = Sum(classifier)
-        super().__init__(store, transaction, self._total)
+    _sign = -1
 
     def add(self, texts: Any, labels: Any) -> None:
         """Take a batch of documents back."""
@@ -254,20 +226,7 @@ class Unlearning(_Session):
     def add_unlabelled(self, texts: Any | None) -> None:
         """Let a batch of texts without a label go, or all of them."""
         with self._all_or_none():
-            if texts is None:
-                self.unlabelled.clear()
-                return
-            listed = _check_list(texts)
-            row = self.unlabelled.remove(listed)
-            if row is not None:
-                shown = excerpt(str(listed[row]), _EXCERPT)
-                raise UnlearnError(f"this is not among the texts without a label: {shown!r}", row)
-
-    def finish(self) -> None:
-        """All batches are in."""
-        if self._total.total is not None:
-            self._classifier.counts.check_covers(self._total.total)
-        self._finish(-1)
+            self.unlabelled.remove(None if texts is None else _check_list(texts))
 
     def _find(self, texts: Any, sets: LabelSets) -> dict[int, list[int]]:
         """Where the documents stand in the log."""
@@ -275,11 +234,8 @@ class Unlearning(_Session):
         found, missing = self._store.log.find(document_digests(texts), [groups[g] for g in sets.groups.tolist()])
         if missing:
             row = missing[0]
-            group = sets.groups[row]
-            names = [sets.labels[k] for k in sets.indices[sets.members[group] : sets.members[group + 1]]]
-            raise UnlearnError(
-                f"this was never learned as {', '.join(map(repr, names))}: {excerpt(str(texts[row]), _EXCERPT)!r}", row
-            )
+            names = ", ".join(map(repr, sets.names[sets.groups[row]]))
+            raise UnlearnError(f"this was never learned as {names}: {quote(texts[row])}", row)
         return found
 
 
@@ -351,6 +307,12 @@ def least_memory() -> int:
     return _BASE + _THREAD * n_threads() + _LEAST_ROOM
 
 
+def _room_in(memory: str | int) -> int:
+    """Bytes for counts within some memory."""
+    spare = bytes_of(memory) - least_memory()
+    return _LEAST_ROOM + spare - spare // 8  # adding the counts on disk up takes some, too
+
+
 class Bounded:
     """A file that learns within some memory; made by `open_bounded` and `creating_bounded`.
 
@@ -370,8 +332,7 @@ class Bounded:
 
     def __init__(self, store: Store, memory: str | int) -> None:
         self._store = store
-        spare = bytes_of(memory) - least_memory()
-        self._room = _LEAST_ROOM + spare - spare // 8  # adding the counts on disk up takes some, too
+        self._room = _room_in(memory)
         self.classifier = classifier_of(store)
         self.path, self.keep = store.path, store.keep
         self.learned = Counts(store.fingerprint)
@@ -394,9 +355,9 @@ class Bounded:
         check_not_pruned(store, kind)
         folder = os.path.dirname(os.path.abspath(self.path))
         with Spill(store.fingerprint, folder, self._room) as spill, store.writing():
-            transaction = store.transaction(kind, **(note or {}))
+            transaction = Transaction(store, kind, note or {})
             seen = find_seen(store, needed=unique)
-            total = SpilledSum(self.classifier, spill, seen)
+            total = Sum(self.classifier, spill, seen)
             session = Learning(store, transaction, total, seen, unique)
             yield session
             session.finish()
@@ -408,27 +369,10 @@ class Bounded:
         """The type of the labels of the file; None before the first."""
         return type_of(self._store.labels())
 
-    def slim(self, name: str, min_df: int) -> int:
-        """Write a copy that keeps nothing but counts, without the words of fewer than `min_df` documents."""
-        store, like = self._store, self.classifier
-        like.take_on(*chosen_of(store))
-        check_slim(like, min_df, has_memory=True)
-        folder = os.path.dirname(os.path.abspath(name))
-        with store.reading(), Spill(store.fingerprint, folder, self._room) as spill:
-            for sign, counts in store.pieces():
-                if sign < 0:
-                    raise StoreError(
-                        "documents were unlearned since this was compacted, so that all counts must be in memory",
-                        file=store.path,
-                        hint=("compact it first, or leave ", Option("memory"), " out"),
-                    )
-                spill.add(counts)
-            return write_slim(name, like, store.pruned, min_df, lambda transaction: _fill(transaction, spill, min_df))
 
-
-def open_bounded(path: Path, memory: str | int, *, read_only: bool = False) -> Bounded:
+def open_bounded(path: Path, memory: str | int) -> Bounded:
     """Open a file to learn within some memory."""
-    return open_with(path, lambda store: Bounded(store, memory), read_only=read_only)
+    return open_with(path, lambda store: Bounded(store, memory), read_only=False)
 
 
 @contextmanager
@@ -442,8 +386,19 @@ def creating_bounded(
 
 def slim_bounded(path: Path, copy: Path, memory: str | int, *, min_df: int = 1) -> int:
     """Write a copy as `StoredClassifier.slim` does, of a file that need not fit into memory."""
-    with closing(open_bounded(path, memory, read_only=True)) as old:
-        return old.slim(os.fspath(copy), min_df)
+    name, room = os.fspath(copy), _room_in(memory)
+    with closing(Store.open(os.fspath(path), read_only=True)) as store, store.reading():
+        like = classifier_of(store)
+        like.take_on(*chosen_of(store))
+        check_slim(like, min_df, has_memory=True)
+        with Spill(store.fingerprint, os.path.dirname(os.path.abspath(name)), room) as spill:
+            for sign, counts in store.pieces():
+                if sign < 0:
+                    problem = "documents were unlearned since this was compacted, so that all counts must be in memory"
+                    hint = "compact it first, or leave ", Option("memory"), " out"
+                    raise StoreError(problem, file=store.path, hint=hint)
+                spill.add(counts)
+            return write_slim(name, like, store.pruned, min_df, lambda transaction: _fill(transaction, spill, min_df))
 
 
 def _fill(transaction: Transaction, spill: Spill, min_df: int) -> int:

@@ -17,34 +17,13 @@ from typing import Any, NamedTuple
 from weakref import WeakSet
 
 from bunrui.counts import Counts, Label
-from bunrui.errors import LabelError, MovedError, Step, StoreError, UnlearnError
+from bunrui.errors import LabelError, MovedError, Option, Step, StoreError, UnlearnError
 from bunrui.labels import TYPES, label_of, text_of
 from bunrui.store.codec import Head, Part, Unpacker, counts_by_part, join_parts
-from bunrui.store.connection import (
-    FORMAT_MASK,
-    Connection,
-    check_is_file,
-    explain_errors,
-    place,
-    renew_mark,
-    warn_of_network,
-)
+from bunrui.store.connection import FORMAT_MASK, Connection, check_is_file, explain_errors, place, renew_mark
 from bunrui.store.creation import delete_abandoned, empty_file, new_file, publish_when_done
 from bunrui.store.log import Log
-from bunrui.store.schema import (
-    FORMAT,
-    OF_STRINGS,
-    SEALED,
-    SEALED_SINCE,
-    UNLABELLED_SINCE,
-    WEIGHTS_SINCE,
-    connect,
-    is_whole,
-    migrate,
-    seal,
-    version_of,
-)
-from bunrui.store.transaction import Transaction
+from bunrui.store.schema import FORMAT, OF_STRINGS, SEALED, connect, is_whole, migrate, seal, set_to_read, version_of
 
 KEEPS = ("nothing", "digests", "text")  # the further right, the more
 
@@ -93,19 +72,13 @@ class Store:
         The documents that it keeps.
     is_sealed : bool
         Whether the rows of its small tables have checksums.
-    has_weights : bool
-        Whether it has a place for the weights of a trained model.
-    has_unlabelled : bool
-        Whether it has one for texts without a label.
     author : str or None
         Who makes the changes from now on: the log says so.
     """
 
     def __init__(self, path: str, db: Connection, version: int, *, read_only: bool) -> None:
         self.path = db.name
-        self.is_sealed = version >= SEALED_SINCE
-        self.has_weights = version >= WEIGHTS_SINCE
-        self.has_unlabelled = version >= UNLABELLED_SINCE
+        self.is_sealed = version > 1
         self.author = os.environ.get(AUTHOR)
         self._at = path
         self._read_only = read_only
@@ -130,10 +103,8 @@ class Store:
     def db(self) -> Connection:
         """The connection."""
         if self._db is None:
-            raise StoreError(
-                f"{self.path} was open when this process was forked: open it in a process that is started anew, such "
-                "as multiprocessing's 'spawn' does"
-            )
+            hint = "open it in a process that is started anew, such as multiprocessing's 'spawn' does"
+            raise StoreError(f"{self.path} was open when this process was forked", hint=hint)
         return self._db
 
     # Opening and closing
@@ -154,21 +125,21 @@ class Store:
     def open(cls, path: str, *, read_only: bool = False, name: str | None = None) -> Store:
         """A file that is there; `name` is for messages."""
         check_is_file(path)
-        warn_of_network(path)
         if not read_only:
             delete_abandoned(os.path.dirname(os.path.abspath(path)))
         with explain_errors(path):
             db = connect(path, read_only=read_only, name=name)
             try:
                 version = version_of(db, path)
-                if not read_only:
+                if read_only:
+                    set_to_read(db)
+                else:
                     migrate(db, version)
                     version = max(version, OF_STRINGS)
                 store = cls(path, db, version, read_only=read_only)
                 if not read_only and not db.has_mark() and not store._checkpoint(_MARK_SECONDS):
-                    raise StoreError(
-                        f"{path} is of an older bunrui, and another process reads it: try again when that has ended"
-                    )
+                    problem = f"{path} is of an older bunrui, and another process reads it"
+                    raise StoreError(problem, hint="try again when that has ended")
                 return store
             except BaseException:
                 db.close()
@@ -180,6 +151,7 @@ class Store:
         if self._read_only and not self.db.may_write:
             self.db.close()
             self._db = connect(self._at, read_only=True, name=self.path)
+            set_to_read(self._db)
 
     @property
     def is_in_place(self) -> bool:
@@ -198,6 +170,12 @@ class Store:
                 self._db.close()
 
     # Reading
+
+    def check_keeps_documents(self) -> None:
+        """Refuse a file that keeps counts only."""
+        if self.keep == "nothing":
+            hint = "learn them into a file with ", Option("keep", "text")
+            raise StoreError(f"{self.path} keeps nothing of its documents", hint=hint)
 
     def unpacker(self) -> Unpacker:
         """For the blobs of this file."""
@@ -257,12 +235,8 @@ class Store:
             raise self.unpacker().damaged("its list of labels has gaps")
         names = [name for _, name in rows]
         self.unpacker().check_text(*names)
-        if len(set(names)) < len(names):
-            raise self.unpacker().damaged("it has a label twice")
-        if kind is str:
-            return names
         try:
-            found = [label_of(name, kind) for name in names]
+            found = names if kind is str else [label_of(name, kind) for name in names]
         except LabelError as error:
             raise self.unpacker().damaged("it has a label of another type than it says") from error
         if len(set(found)) < len(found):
@@ -281,12 +255,15 @@ class Store:
 
     def set_label_type(self, kind: type) -> None:
         """Remember the type of the labels; call while writing, when the file has none."""
-        if kind is self.label_type():
-            return
-        value = json.dumps(kind.__name__)
-        self.db.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('label_type', ?)", (value,))
-        seal(self.db, "meta", "key = 'label_type'")
-        self._hide_from_older()
+        if kind is not self.label_type():
+            self._describe("label_type", kind.__name__)
+            self._hide_from_older()
+
+    def _describe(self, key: str, value: Any) -> None:
+        """Write a value of the description."""
+        row = key, json.dumps(value, default=float)  # NumPy's numbers too
+        self.db.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", row)
+        seal(self.db, "meta", "key = ?", (key,))
 
     def _hide_from_older(self) -> None:
         """Give the file the format that versions for labels of strings alone refuse."""
@@ -334,10 +311,6 @@ class Store:
         (tx,) = self.db.execute(_LAST_SNAPSHOT).fetchone()
         self.unpacker().check_whole(tx)
         return int(tx)
-
-    def rewrite_state(self) -> tuple[int, int]:
-        """Generation and snapshot: as long as both are the same, blocks of the log only come, and stay as they are."""
-        return self.state().generation, self.snapshot()
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -387,11 +360,6 @@ class Store:
             empty_file(temporary, path)
             with self.reading(), explain_errors(path), closing(sqlite3.connect(temporary)) as target:
                 self.db.backup(target)
-
-    def integrity(self) -> list[str]:
-        """Problems that SQLite finds in the file."""
-        found = [problem for (problem,) in self.db.execute("PRAGMA integrity_check(10)")]
-        return [] if found == ["ok"] else found
 
     # Writing
 
@@ -469,10 +437,6 @@ class Store:
         finally:
             self.db.execute(f"PRAGMA busy_timeout = {usual}")
 
-    def transaction(self, kind: str, **note: Any) -> Transaction:
-        """A new entry in the list of transactions; call while writing."""
-        return Transaction(self, kind, note)
-
     def is_crowded(self) -> bool:
         """Whether the deltas should be folded into a snapshot."""
         rows = self.db.execute(
@@ -484,9 +448,7 @@ class Store:
 
     def save_settings(self, settings: Mapping[str, Any]) -> None:
         """Change how the counts are read; call while writing."""
-        text = json.dumps(settings, default=float)
-        self.db.execute("UPDATE meta SET value = ? WHERE key = 'settings'", (text,))
-        seal(self.db, "meta", "key = 'settings'")
+        self._describe("settings", settings)
         if _has_typed_prior(settings):  # which older versions would call damage
             self._hide_from_older()
 
@@ -498,8 +460,7 @@ class Store:
 
     def new_generation(self) -> None:
         """Make all readers read everything again; call while writing."""
-        self.db.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'generation'")
-        seal(self.db, "meta", "key = 'generation'")
+        self._describe("generation", self.state().generation + 1)
 
 
 _stores: WeakSet[Store] = WeakSet()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import pairwise
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,10 +14,9 @@ import numpy as np
 from bunrui.cells import Integers
 from bunrui.counts import Counts, Label
 from bunrui.errors import ChangedError, StoreError
-from bunrui.kernel.slices import each_slice
 from bunrui.labels import check_types, text_of
-from bunrui.store.codec import Part, Parts, Unpacker, pack_numbers
-from bunrui.store.log import Block, Row
+from bunrui.store.codec import Part, pack_numbers, parts_of
+from bunrui.store.log import COLUMNS, Block
 from bunrui.store.schema import SEALED, insert, seal
 from bunrui.store.weights import carry_weights, drop_weights
 
@@ -59,7 +58,7 @@ def sign(author: str | None, key: str = "by") -> dict[str, str]:
 
 
 class Transaction:
-    """Under way; made by `Store.transaction`.
+    """An entry in the list of changes that is under way; make it while writing.
 
     Attributes
     ----------
@@ -75,11 +74,11 @@ class Transaction:
         More fields for the list of changes, as JSON.
     """
 
-    def __init__(self, store: Store, kind: str, note: Mapping[str, Any]) -> None:
+    def __init__(self, store: Store, kind: str, note: Mapping[str, Any] | None = None) -> None:
         self._store = store
         self.kind = kind
         insert = "INSERT INTO transactions (kind, time, n_docs, note) VALUES (?, ?, 0, ?) RETURNING tx"
-        self.note = {**note, **sign(store.author)}
+        self.note = {**(note or {}), **sign(store.author)}
         moment = datetime.now(UTC)
         self.time = int(moment.timestamp() * 1e6)
         self.number: int = self._db.execute(insert, (kind, write_time(moment), self._note())).fetchone()[0]
@@ -129,11 +128,11 @@ class Transaction:
         ids[live] = known
         return ids
 
-    def log(self, row: Row) -> None:
-        """Keep a block of documents."""
+    def log(self, row: tuple[Any, ...]) -> None:
+        """Keep a block of documents, which is a row by now."""
         insert_block(self._db, self.number, row)
 
-    def remove(self, found: Mapping[int, Iterable[int]]) -> None:
+    def remove(self, found: Mapping[int, Collection[int]]) -> None:
         """Mark documents as unlearned, by block."""
         insert_removals(self._db, self.number, found)
 
@@ -141,7 +140,7 @@ class Transaction:
         """Replace all deltas by their sum: the counts of the transactions up to a number."""
         self._db.execute("DELETE FROM cells")
         self._db.execute("DELETE FROM deltas")
-        self.add_parts(counts, _parts_of(counts, at_once=False), tx=upto, is_snapshot=True)
+        self.add_parts(counts, partial(parts_of, counts), tx=upto, is_snapshot=True)
 
     def add_parts(
         self,
@@ -178,7 +177,7 @@ class Transaction:
             self._db.execute("DELETE FROM transactions WHERE tx = ?", (self.number,))
             return False
         for sign, counts in self.changes:
-            self.add_parts(counts, _parts_of(counts, at_once=True), sign=sign)
+            self.add_parts(counts, partial(parts_of, counts), sign=sign)
         if self.kind not in GOES_ON:
             drop_weights(self._store)
         row = (self.n_docs, self._note(), self.number)
@@ -187,30 +186,17 @@ class Transaction:
         return True
 
 
-def insert_block(db: sqlite3.Connection, tx: int, row: Row, number: int | None = None) -> None:
+def insert_block(db: sqlite3.Connection, tx: int, row: tuple[Any, ...], number: int | None = None) -> None:
     """The row of a block, under a new number unless one is given."""
-    insert(db, "documents", f"block, tx, {', '.join(Row._fields)}", [(number, tx, *row)])
+    insert(db, "documents", f"block, tx, {COLUMNS}", [(number, tx, *row)])
 
 
-def insert_removals(db: sqlite3.Connection, tx: int, found: Mapping[int, Iterable[int]]) -> None:
+def insert_removals(db: sqlite3.Connection, tx: int, found: Mapping[int, Collection[int]]) -> None:
     """The rows of documents that were unlearned, by block."""
     (last,) = db.execute("SELECT coalesce(max(removal), 0) FROM removals").fetchone()
-    rows = [(block, tx, np.array(sorted(places), np.int64)) for block, places in found.items()]
-    packed = [(block, tx, len(places), pack_numbers(places)) for block, tx, places in rows]
-    insert(db, "removals", "block, tx, n_docs, places", packed)
+    blobs = {block: pack_numbers(np.array(sorted(places), np.int64)) for block, places in found.items()}
+    insert(db, "removals", "block, tx, n_docs, places", [(k, tx, len(found[k]), blob) for k, blob in blobs.items()])
     seal(db, "removals", "removal > ?", (last,))
-
-
-def _parts_of(counts: Counts, *, at_once: bool) -> Callable[[Integers], Iterable[Part]]:
-    """A function from the file's ids of labels to the parts of counts: on all threads, or one after the other."""
-
-    def make(label_ids: Integers) -> Iterable[Part]:
-        parts = Parts(counts, label_ids)
-        if at_once:
-            return each_slice(parts.part, parts.bounds)
-        return (parts.part(lo, hi) for lo, hi in pairwise(parts.bounds))
-
-    return make
 
 
 class Entry(NamedTuple):
@@ -270,16 +256,13 @@ class History:
 
     def _select(self, rest: str) -> list[Entry]:
         store = self._store
-        query = f"SELECT tx, kind, time, n_docs, note, undone, {store.whole('transactions')} FROM transactions {rest}"
-        rows = store.db.execute(query).fetchall()
-        for *_, is_whole in rows:
-            store.check_row(is_whole, "transactions")
-        unpacker = store.unpacker()
-        return [_entry(row[:-1], unpacker) for row in rows]
+        query = f"SELECT {store.whole('transactions')}, {SEALED['transactions']} FROM transactions {rest}"
+        return [_entry(store, *row) for row in store.db.execute(query).fetchall()]
 
 
-def _entry(row: Any, unpacker: Unpacker) -> Entry:
-    tx, kind, time, n_docs, note, undone = row
+def _entry(store: Store, is_whole: Any, tx: Any, kind: Any, time: Any, n_docs: Any, note: Any, undone: Any) -> Entry:
+    store.check_row(is_whole, "transactions")
+    unpacker = store.unpacker()
     unpacker.check_whole(tx, n_docs)
     unpacker.check_text(kind, time, note, undone or "")
     try:
@@ -341,15 +324,13 @@ def _check_apart(store: Store, newest: Entry, to: int) -> None:
     """Refuse to undo transactions that the snapshot stands for: nobody can tell them apart any more."""
     joined = store.snapshot()
     if newest.number <= joined:
-        raise StoreError(
-            f"the last change of {store.path} was joined with those before it, by compact or because they were "
-            "many, and cannot be undone: learn or unlearn its documents instead"
-        )
-    if History(store).standing(to, joined):
-        raise StoreError(
-            f"the changes of {store.path} up to {joined} were joined, by compact or because they were many, and cannot "
-            f"be undone: take back those after {joined}, or unlearn documents of the others"
-        )
+        what, hint = "the last change", "learn or unlearn its documents instead"
+    elif History(store).standing(to, joined):
+        what, hint = f"change {joined}", f"take back those after {joined}, or unlearn documents of the others"
+    else:
+        return
+    why = "by compact or because they were many"
+    raise StoreError(f"{what} of {store.path} was joined with those before it, {why}, and cannot be undone", hint=hint)
 
 
 def _restore(store: Store, last: Entry) -> None:
@@ -359,7 +340,7 @@ def _restore(store: Store, last: Entry) -> None:
         store.unpacker().check_text(*names)
         store.db.execute("UPDATE labels SET name = ? WHERE name = ?", names)
         seal(store.db, "labels", "name = ?", names[:1])
-    elif last.kind in ("set", "calibrate") and isinstance(last.note.get("before"), dict):
-        store.save_settings(last.note["before"])
-    elif isinstance(last.note.get("settings_before"), dict):  # a model was chosen
-        store.save_settings(last.note["settings_before"])
+    # Other changes have settings to put back if they have chosen a model.
+    before = last.note.get("before" if last.kind in ("set", "calibrate") else "settings_before")
+    if isinstance(before, dict):
+        store.save_settings(before)

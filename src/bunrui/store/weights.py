@@ -17,7 +17,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,18 +100,17 @@ def pack_weights(weights: Parameters, options: Mapping[str, Any], counts: Counts
 
 
 def write_weights(store: Store, heading: Heading | None, rows: Rows) -> None:
-    """Put weights in the place of those that are there; call while writing."""
-    first = [] if heading is None else [(_HEADING, 0, pack_json(asdict(heading)))]
+    """Put weights of the file as it is now in the place of those that are there; call while writing."""
+    first = [] if heading is None else [(_HEADING, 0, _stamped(store, heading))]
     store.db.execute("DELETE FROM weights")
     insert(store.db, "weights", "name, part, content", [*first, *rows])
 
 
 def drop_weights(store: Store) -> None:
     """Take weights away; the heading tells when they are due again.  Call while writing."""
-    try:
+    heading = None
+    with suppress(DamagedError):
         heading = read_heading(store)
-    except DamagedError:
-        heading = None
     write_weights(store, heading and Heading(heading.n_docs, heading.options, heading.version), [])
 
 
@@ -119,9 +118,12 @@ def stamp_weights(store: Store, heading: Heading | None) -> None:
     """Mark weights as trained from the file as it is now, or take them away; call while writing."""
     if heading is None:
         write_weights(store, None, [])
-        return
-    state = store.state()
-    _write_heading(store, replace(heading, generation=state.generation, tx=state.tx))
+    else:
+        store.db.execute("UPDATE weights SET content = ? WHERE name = ?", (_stamped(store, heading), _HEADING))
+
+
+def _stamped(store: Store, heading: Heading) -> bytes:
+    return pack_json(asdict(heading) | store.state()._asdict())
 
 
 def carry_weights(store: Store, before: State) -> None:
@@ -129,32 +131,23 @@ def carry_weights(store: Store, before: State) -> None:
     with suppress(DamagedError):
         heading = read_heading(store)
         if heading is not None and heading.generation == before.generation:
-            _write_heading(store, replace(heading, generation=store.state().generation))
-
-
-def _write_heading(store: Store, heading: Heading) -> None:
-    row = (pack_json(asdict(heading)), _HEADING)
-    store.db.execute("UPDATE weights SET content = ? WHERE name = ?", row)
+            known = asdict(heading) | {"generation": store.state().generation}
+            store.db.execute("UPDATE weights SET content = ? WHERE name = ?", (pack_json(known), _HEADING))
 
 
 def read_heading(store: Store) -> Heading | None:
     """The heading of the weights of a file; None where it has none."""
-    if not store.has_weights:
-        return None
     row = store.db.execute("SELECT content FROM weights WHERE name = ? AND part = 0", (_HEADING,)).fetchone()
     if row is None:
         return None
     unpacker = unpacker_of(store)
     known = unpacker.json(row[0])
-    try:
+    with suppress(TypeError):
         heading = Heading(**known)
         unpacker.check_whole(heading.n_docs, heading.generation, heading.tx, heading.n_ids)
-        is_right = all(isinstance(known, dict) for known in (heading.options, heading.facts, heading.arrays))
-    except TypeError as error:
-        raise unpacker.damaged("the heading of its weights cannot be read") from error
-    if not is_right:
-        raise unpacker.damaged("the heading of its weights cannot be read")
-    return heading
+        if all(isinstance(known, dict) for known in (heading.options, heading.facts, heading.arrays)):
+            return heading
+    raise unpacker.damaged("the heading of its weights cannot be read")
 
 
 def unpacker_of(store: Store) -> Unpacker:
