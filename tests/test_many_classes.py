@@ -18,7 +18,7 @@ from scipy import sparse
 import bunrui
 from bunrui import ComplementNB, MultinomialNB, TextClassifier, classcounts
 from bunrui.errors import OptionError, UnlearnError
-from bunrui.kernel import best, score
+from bunrui.kernel import best
 from bunrui.kernel.postings import HOLES, USED
 from bunrui.kernel.workspace import ITEMS
 from bunrui.models import MODELS, linear
@@ -189,45 +189,6 @@ def test_labels_of_many_documents_take_no_matrix() -> None:
         tracemalloc.stop()
     assert found.tolist() == clf.classes_[expected].tolist()
     assert peak < 8e6
-
-
-# Weights by count
-
-
-@every
-@given(documents=DOCUMENTS, query=st.lists(WORDS, max_size=12), usual=st.sampled_from([1, 128]))
-@settings(max_examples=examples(10))
-def test_weights_by_count_give_the_same_bits(
-    model: str, documents: list[list[str]], query: list[str], usual: int
-) -> None:
-    # Often enough in every class for counts to be fewer than cells.
-    documents = [*documents, *([["the", "of", "of"]] * N_CLASSES)]
-    counted = {word: query.count(word) for word in query}
-    with pytest.MonkeyPatch.context() as patch:
-        clf = TextClassifier(model).learn(documents, labelled(documents))
-        expected = clf.scores([query]), clf.scores([counted])
-        patch.setattr(linear, "_LONG_LISTS", 0)
-        patch.setattr(linear, "_USUAL_COUNT", usual)
-        patch.setattr("bunrui.models.scorer._FEW_CELLS", 0)
-        assert np.array_equal(clf.scores([query]), expected[0])
-        assert np.array_equal(clf.scores([counted]), expected[1])
-        patch.setattr(linear, "_FEW_DOCUMENTS", 0)
-        assert np.array_equal(clf.with_model(model).scores([query]), expected[0])
-
-
-def test_weights_by_count_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    clf = TextClassifier("multinomial").learn([["the", f"w{c}"] for c in range(5000)], [f"c{c}" for c in range(5000)])
-    calls = []
-    add_counts = score.add_counts
-
-    def spied(*args: Any) -> bool:
-        calls.append(args)
-        return add_counts(*args)
-
-    monkeypatch.setattr(score, "add_counts", spied)
-    with kernels("plain"):
-        assert clf.predict([["the", "w7"]]).tolist() == ["c7"]
-    assert len(calls) == 2
 
 
 # Counts

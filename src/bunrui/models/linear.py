@@ -36,7 +36,7 @@ from bunrui.kernel.best import Bounds, Room
 from bunrui.kernel.library import run
 from bunrui.kernel.ngrams import MAX_ORDER
 from bunrui.kernel.reading import new_index, new_seen
-from bunrui.kernel.score import TOO_LONG, Linear, LongLists, ReadyModel, Sums, Weights
+from bunrui.kernel.score import TOO_LONG, Linear, ReadyModel, Sums, Weights
 from bunrui.kernel.slices import Mutex
 from bunrui.kernel.workspace import new_vocabulary, scratch_for
 from bunrui.models.scorer import Scorer
@@ -60,16 +60,11 @@ _GROUP = 256
 # 600,000 documents of benchmarks/classes.py, 100,000 classes.
 _COMMON = 32
 
-# Cells of one document above which weights are made by count, not by cell; counts are seldom larger than the usual.
-_LONG_LISTS = 1 << 12
-_USUAL_COUNT = 128
-
 # Cells of a dense table that is kept (128 MB), and of one that somebody asks for (8 GB).
 DENSE_CELLS, MOST_CELLS = 1 << 24, 1 << 30
 MOST_SCORES = 1 << 21  # at a time, where labels alone are asked for
 
 _local = threading.local()
-_making = Mutex()
 
 
 class Reader:
@@ -101,20 +96,12 @@ class Reader:
         self._weights: Weights | None = None
         self._bounds: Bounds | None = None
         self._has_answered = False
-        self._known_lock: Mutex | None = None
+        self._lock = Mutex()
 
     @property
     def has_many(self) -> bool:
         """Whether it pays to find out which classes to score, because there are many."""
         return len(self.view.counts.labels) >= _MANY_CLASSES
-
-    @property
-    def _lock(self) -> Mutex:
-        # Most readers of one document never need it, and to make one takes as long as ten logarithms.
-        with _making:
-            if self._known_lock is None:
-                self._known_lock = Mutex()
-            return self._known_lock
 
     def wants_table(self, n_docs: int, n_bytes: int) -> bool:
         """Whether documents are better scored from a table of all weights, by their number and size."""
@@ -213,22 +200,13 @@ class Reader:
         """Scores of one short document by class id, from the weights of its words; None where it is not so simple."""
         scorer, walk = self.scorer, Walk(docs, recipe, scratch_for(longest))
         view = self._view_for(walk, d)
-        counts = view.counts
-        n_classes = len(counts.labels)
-        out = np.empty(n_classes)
-        for largest in (_USUAL_COUNT, None):
-            n_items, features = _identify(view, walk, d)
-            if n_items == TOO_LONG:
-                return None
-            sums = Sums(np.empty(n_classes), np.empty(3), np.zeros(len(features) if scorer.presence else 0, np.uint32))
-            table = self._weighed_by_count(view, features, largest) if scorer.by_count else None
-            if table is None:
-                break
-            lists = LongLists(counts.postings, features, int(scorer.by_docs))
-            if run(scoring.score_by_count, walk, d, n_items, lists, table, self.linear, sums, out):
-                return out
+        n_items, features = _identify(view, walk, d)
+        if n_items == TOO_LONG:
+            return None
+        out, sums = np.empty((2, len(view.counts.labels)))
+        seen = np.zeros(len(features) if scorer.presence else 0, np.uint32)
         table = self._weighed(view.gather(features, scorer.by_docs))
-        run(scoring.score_items, walk, d, n_items, table, self.linear, sums, out)
+        run(scoring.score_items, walk, d, n_items, table, self.linear, Sums(sums, np.empty(3), seen), out)
         return out
 
     def _view_for(self, walk: Walk, d: int) -> View:
@@ -247,27 +225,6 @@ class Reader:
         own = new_vocabulary(n_items, len(text))
         run(vocabulary.probe, own, items, np.uint64(n_items), text, 1)
         return self.view._replace(counts=self.view.counts.few(own))
-
-    def _weighed_by_count(
-        self, view: View, features: npt.NDArray[np.uint32], largest: int | None
-    ) -> scoring.Table | None:
-        """The weights of all counts of features up to a largest, by default the largest of each feature.
-
-        None where weights of the cells are fewer.
-        """
-        if len(features) * len(view.doc_count) <= _LONG_LISTS:
-            return None
-        n_cells = int(view.sizes(features).sum())
-        if n_cells <= _LONG_LISTS:
-            return None
-        p, by_docs = view.counts.postings, self.scorer.by_docs
-        totals = (p.doc_total if by_docs else p.term_total)[features]
-        most = view.gather(features, by_docs).largest() if largest is None else np.minimum(totals, largest)
-        if int(most.sum()) > n_cells // 2:
-            return None
-        none = np.empty(0, np.int32)
-        return self._weighed(FeatureCounts(features, most, none, none, none, totals).up_to(most))
-
 
 def _identify(view: View, walk: Walk, d: int) -> tuple[int, npt.NDArray[np.uint32]]:
     """Look a short document up: the number of its items, or TOO_LONG, and the features of the view that it has."""
