@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +35,6 @@ Places = tuple[dict[Any, int], ...]
 _MOST = 2**53
 # Rounding may leave this share of a number that is taken back.
 ROUNDING = 1e-9
-# Cells that may lie beside the others (`Recent`).
-_FEW = 4096
 MOST_PAIRS = 1 << 26  # of pair counts: 512 MB; with their logarithms, a process peaks at 2.3 GB
 # Integers in a range below this are numbered through a table, 6 ms for a million against 90 ms by sorting.
 _NARROW = 1 << 16
@@ -280,85 +278,43 @@ def as_whole(X: Any) -> Any:
 # Columns of a matrix, and words
 
 
-class Recent(NamedTuple):
-    """Cells in the order in which they came; a pair of feature and class may come several times."""
-
-    features: Integers
-    classes: Integers
-    values: Integers
-
-    def joined(self, other: Recent) -> Recent:
-        """The cells of both."""
-        return Recent(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
-
-    def table(self, shape: tuple[int, int]) -> Sparse:
-        """The sums of cells that came several times."""
-        return Sparse.of_cells(self.features, self.classes, self.values, shape)
-
-    def among(self, ids: Numbers) -> Recent:
-        """The cells of the features `ids`, which are numbered by their place there."""
-        order = np.argsort(ids, kind="stable")
-        places = np.minimum(np.searchsorted(ids[order], self.features), max(len(ids) - 1, 0))
-        there = np.flatnonzero(ids[order[places]] == self.features) if len(ids) else places[:0]
-        return Recent(order[places[there]], self.classes[there], self.values[there])
-
-
 @dataclass(frozen=True, eq=False)
 class SparseCounts:
     """Counts by feature and class: the sum of a column over the rows of a class.
 
-    So that learning one row does not cost a copy of all cells, a few that came last lie beside them.
-
     Attributes
     ----------
-    base : Sparse of int64 or float64, (n_features, n_classes)
-        The cells, but for those that came last.
+    cells : Sparse of int64 or float64, (n_features, n_classes)
     presence : bool
         Whether no row adds more than its weight to a cell.
-    recent : Recent, optional
     words : tuple of str, optional
         Sorted names of the features, where new ones may come.
     known_sum : (n_classes,), optional
         `class_sum`, where it is known already.
     """
 
-    base: Sparse
+    cells: Sparse
     presence: bool = False
-    recent: Recent | None = None
     words: tuple[str, ...] | None = None
     known_sum: Numbers | None = field(default=None, repr=False)
 
     @property
     def n_features(self) -> int:
         """The columns."""
-        return self.base.shape[0]
+        return self.cells.shape[0]
 
     @property
     def is_whole(self) -> bool:
         """Whether all counts are whole numbers."""
-        return bool(self.base.data.dtype.kind == "i")
-
-    @cached_property
-    def cells(self) -> Sparse:
-        """All cells."""
-        return self.base if self.recent is None else self.base.plus(self.recent.table(self.base.shape))
-
-    def cells_of(self, ids: Numbers) -> Sparse:
-        """The cells of some features, (n_ids, n_classes)."""
-        if self.recent is None or "cells" in self.__dict__:
-            return self.cells.take(ids)
-        cells, more = self.base.take(ids), self.recent.among(ids)
-        return cells.plus(more.table(cells.shape)) if len(more.classes) else cells
+        return bool(self.cells.data.dtype.kind == "i")
 
     @cached_property
     def class_sum(self) -> Numbers:
         """The sum of all cells of a class, (n_classes,)."""
         if self.known_sum is not None:
             return self.known_sum
-        out = np.zeros(self.base.shape[1], self.base.data.dtype)
-        np.add.at(out, self.base.indices, self.base.data)
-        if self.recent is not None:
-            np.add.at(out, self.recent.classes, self.recent.values)
+        out = np.zeros(self.cells.shape[1], self.cells.data.dtype)
+        np.add.at(out, self.cells.indices, self.cells.data)
         return out
 
     def refusal(self, other: SparseCounts, whole_rows: bool) -> str | None:
@@ -372,26 +328,19 @@ class SparseCounts:
 
     def over(self, places: Integers, n_classes: int) -> SparseCounts:
         """The same among more classes."""
-        base = self.base.at(places[self.base.indices], n_classes)
-        recent = None if self.recent is None else self.recent._replace(classes=places[self.recent.classes])
-        return replace(self, base=base, recent=recent, known_sum=None)
+        return self._with_cells(self.cells.at(places[self.cells.indices], n_classes))
 
     def plus(self, other: SparseCounts) -> SparseCounts:
         """The counts of both."""
         if self.words != other.words:
             words = tuple(sorted({*(self.words or ()), *(other.words or ())}))
             return self._among(words).plus(other._among(words))
-        whole = self.is_whole and other.is_whole
-        # The estimate is rounded, the sum of integers would wrap round.
-        if whole and self.class_sum.sum(dtype=np.float64) + other.class_sum.sum(dtype=np.float64) >= _MOST:
-            cells = self.cells.with_data(self.cells.data.astype(np.float64))
-            return self._with_cells(cells.plus(other.cells))
-        few = other.recent
-        if few is None or other.base.n_cells or not whole:
+        if not (self.is_whole and other.is_whole):
             return self._with_cells(self.cells.plus(other.cells))
-        recent = few if self.recent is None else self.recent.joined(few)
-        more = replace(self, recent=recent, known_sum=self.class_sum + other.class_sum)
-        return more if len(recent.values) <= _FEW else more._with_cells(more.cells)
+        # The estimate is rounded, the sum of integers would wrap round.
+        if self.class_sum.sum(dtype=np.float64) + other.class_sum.sum(dtype=np.float64) >= _MOST:
+            return self._with_cells(self.cells.with_data(self.cells.data.astype(np.float64)).plus(other.cells))
+        return replace(self, cells=self.cells.plus(other.cells), known_sum=self.class_sum + other.class_sum)
 
     def minus(self, other: SparseCounts, classes: Labels, doc_count: Numbers) -> SparseCounts:
         """Without the counts of some rows."""
@@ -430,7 +379,7 @@ class SparseCounts:
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def _with_cells(self, cells: Sparse) -> SparseCounts:
-        return replace(self, base=cells, recent=None, known_sum=None)
+        return replace(self, cells=cells, known_sum=None)
 
     def _among(self, words: tuple[str, ...]) -> SparseCounts:
         """The same with a row for each of more words."""
@@ -455,19 +404,12 @@ def count_cells(
     weights : (n_rows,) int64 or float64
     words : names of the features, sorted, where new ones may come; those that no row has are left out
     """
-    (classes, codes), n_features = labels, int(X.shape[1])
+    classes, codes = labels
     X = X if isinstance(X, np.ndarray) else Sparse.of(X)
     values = X if isinstance(X, np.ndarray) else X.data
     whole = bool(values.dtype.kind == weights.dtype.kind == "i")
     if whole and float(np.abs(values).max(initial=0)) * float(weights.sum()) >= _MOST:
         whole, X = False, X.astype(np.float64) if isinstance(X, np.ndarray) else X.with_data(values.astype(np.float64))
-    if whole and words is None and isinstance(X, Sparse) and X.n_cells <= _FEW:
-        rows = X.row_of_cells()
-        values = X.data * weights[rows]
-        there = np.flatnonzero(values)
-        recent = Recent(X.indices[there].astype(np.int64), codes[rows[there]], values[there])
-        empty = Sparse.zeros((n_features, len(classes)))
-        return ClassCounts.of(labels, weights, SparseCounts(empty, presence, recent))
     cells = count_by_class(X, codes, weights, len(classes)).without_zeros()
     part = SparseCounts(cells, presence, words=words)
     return ClassCounts.of(labels, weights, part if words is None else part.keep(np.ones(len(classes), bool)))

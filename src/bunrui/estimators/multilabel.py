@@ -447,7 +447,7 @@ class PairView(NamedTuple):
 
     def gather(self, ids: Ids, by_docs: bool) -> FeatureCounts:
         """The cells of some columns: one for each label and each rest, also where it is 0."""
-        own, every = (part.part.cells_of(ids).toarray() for part in (self.learned.own, self.learned.every))
+        own, every = (part.part.cells.take(ids).toarray() for part in (self.learned.own, self.learned.every))
         return FeatureCounts.of_table(ids, _with_rest(own[:, self.labels], every), every[:, 0])
 
 

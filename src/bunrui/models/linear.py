@@ -226,6 +226,7 @@ class Reader:
         run(vocabulary.probe, own, items, np.uint64(n_items), text, 1)
         return self.view._replace(counts=self.view.counts.few(own))
 
+
 def _identify(view: View, walk: Walk, d: int) -> tuple[int, npt.NDArray[np.uint32]]:
     """Look a short document up: the number of its items, or TOO_LONG, and the features of the view that it has."""
     counts = view.counts

@@ -167,7 +167,7 @@ class MatrixView(NamedTuple):
     def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> FeatureCounts:
         """The cells of some columns."""
         is_all = len(ids) == self.n_features and np.array_equal(ids, self.feature_ids())
-        cells = self.counts.cells if is_all else self.counts.cells_of(ids)
+        cells = self.counts.cells if is_all else self.counts.cells.take(ids)
         totals, lengths = np.asarray(cells.row_sums(), cells.data.dtype), cells.lengths.astype(np.int32)
         return FeatureCounts(ids, cells.indptr[:-1], lengths, cells.indices, cells.data, totals)
 
