@@ -29,6 +29,7 @@ Webb, Boughton, Wang (2005), Not so naive Bayes: aggregating one-dependence esti
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -127,9 +128,13 @@ def ones_of(X: Any) -> Sparse | None:
 
 
 def count_value_pairs(
-    X: npt.NDArray[Any], codes: Integers, weights: npt.NDArray[Any], n_classes: int, cuts: tuple[Floats | None, ...]
+    X: Any, codes: Integers, weights: npt.NDArray[Any], n_classes: int, cuts: Sequence[Floats | None]
 ) -> ValueCounts:
-    """Count the rows of a table of values, whose columns of numbers are cut already, (n_rows, n_columns)."""
+    """Count the rows of a table of values, or of sparse rows of ones, whose columns are cut somewhere, (n_rows, n)."""
+    ones = ones_of(X) if all(each is None for each in cuts) else None
+    if ones is not None:
+        return count_present_pairs(ones, codes, weights, n_classes)
+    X = cut_columns(X, cuts)
     places: tuple[dict[Any, int], ...] = tuple({} for _ in range(X.shape[1]))
     values = np.empty(X.shape, np.int32)
     n_values = 0
@@ -140,7 +145,7 @@ def count_value_pairs(
     check_pairs([len(column) for column in places], n_classes)
     cells = np.zeros((n_values, n_values, n_classes), weights.dtype)
     _add_pairs(values, codes, weights, cells)
-    return ValueCounts(places, _mirrored(cells), cuts)
+    return ValueCounts(places, _mirrored(cells), tuple(cuts))
 
 
 def count_present_pairs(X: Sparse, codes: Integers, weights: npt.NDArray[Any], n_classes: int) -> ValueCounts:
@@ -213,35 +218,31 @@ class Pairs:
         self.counts: ValueCounts = learned.part
         self.m = m
 
-    @property
-    def is_cut(self) -> bool:
-        """Whether a column of numbers was cut."""
-        return any(cuts is not None for cuts in self.counts.cuts)
-
     def scores(self, X: Any) -> Floats:
         """log P(class, row) of an array of values or of sparse rows, (n_rows, n_classes)."""
-        ones = None if self.is_cut else ones_of(X)
-        rows, table = self._read_values(X) if ones is None else self._read_ones(ones)
+        rows, table, _ = self._read(X)
         n_rows, n_classes, n_columns = X.shape[0], len(self.learned.classes), X.shape[1]
         out = np.empty((n_rows, n_classes))
         scratch = PairScratch(table.defaults.copy(), np.empty(n_columns * n_classes))
         run(score_rows, rows, 0, n_rows, table, scratch, out.reshape(-1))
         return out
 
-    def presence_parts(self, row: Sparse) -> Parts:
-        """The words of one row of ones, their shares (n_words, n_classes), and the bias (n_classes,)."""
-        rows, table = self._read_ones(row)
-        absent = self._numbers_of(0)[rows.columns]
-        # A word that was never absent has nothing to be held against.
-        usual = np.where(absent < len(self.counts.cells), absent, rows.parents)
-        return _parts(rows, table, table.base.reshape(-1, len(table.bayes_base))[usual])
+    def parts(self, row: Any) -> Parts:
+        """The items of one row, their shares (n_items, n_classes), and the bias (n_classes,)."""
+        return _parts(*self._read(row))
 
-    def value_parts(self, row: Any) -> Parts:
-        """The columns of one row whose values are known, their shares (n_columns, n_classes), and the bias."""
-        rows, table = self._read_values(row)
-        return _parts(rows, table, table.bayes_base)
+    def weights(self, columns: Integers) -> Floats:
+        """The shares of words, each in a document that has no other word, (n_columns, n_classes)."""
+        starts, one, width = np.array([0, 1]), np.ones(1, np.int64), len(self.counts.places)
+        rows = (Sparse(starts, np.array([column], np.int32), one, (1, width)) for column in columns.tolist())
+        return np.array([self.parts(row).values[0] for row in rows])
 
-    def _read_values(self, X: npt.NDArray[Any]) -> tuple[RowValues, PairTable]:
+    def _read(self, X: Any) -> tuple[RowValues, PairTable, Integers | None]:
+        """Rows with their items, the table of these, and the place of the usual of each item; None for log P(y)."""
+        ones = ones_of(X) if all(cuts is None for cuts in self.counts.cuts) else None
+        return self._read_values(X) if ones is None else self._read_ones(ones)
+
+    def _read_values(self, X: npt.NDArray[Any]) -> tuple[RowValues, PairTable, Integers | None]:
         """Rows of values, each with all that are known."""
         counts = self.counts
         X = cut_columns(X, counts.cuts)
@@ -254,14 +255,17 @@ class Pairs:
         starts = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
         columns = np.broadcast_to(np.arange(X.shape[1], dtype=np.int32), X.shape)[known]
         places = places[known]
-        return RowValues(starts, columns, self._parents()[places], places), self._table("values")
+        return RowValues(starts, columns, self._parents()[places], places), self._table("values"), None
 
-    def _read_ones(self, ones: Sparse) -> tuple[RowValues, PairTable]:
+    def _read_ones(self, ones: Sparse) -> tuple[RowValues, PairTable, Integers | None]:
         """Rows of zeros and ones, each with its ones, and their shares beyond those of zeros."""
         parents = self._parents()
         zeros, present = self._numbers_of(0), self._numbers_of(1)
         rows = RowValues(ones.indptr, ones.indices, parents[present][ones.indices], ones.indices)
-        return rows, self._table("ones")._replace(defaults=parents[zeros])
+        table, absent = self._table("ones")._replace(defaults=parents[zeros]), zeros[ones.indices]
+        # A word that was never absent has nothing to be held against.
+        usual = np.where(absent < len(self.counts.cells), absent, rows.parents)
+        return rows, table, usual
 
     def _numbers_of(self, value: Any) -> Integers:
         """The number of a value in every column; where it was never seen, one after those of all values."""
@@ -289,7 +293,7 @@ class Pairs:
         return table
 
 
-def _parts(rows: RowValues, table: PairTable, usual: Floats) -> Parts:
+def _parts(rows: RowValues, table: PairTable, usual: Integers | None) -> Parts:
     n_classes = len(table.bayes_base)
     items = rows.columns.astype(np.int64)
     parent = table.defaults.copy()
@@ -308,36 +312,12 @@ def _parts(rows: RowValues, table: PairTable, usual: Floats) -> Parts:
     values = np.einsum("ic,ikc->kc", shares, weights)
     own = np.zeros((len(parent), n_classes))
     own[columns] = shares
-    values += own[items] * (base[rows.parents] - usual)
+    values += own[items] * (base[rows.parents] - (table.bayes_base if usual is None else base[usual]))
     return Parts(items, values, top + np.log(total / len(columns)) - values.sum(axis=0))
 
 
-class PresenceForm:
-    """`aode`: presence."""
-
-    def __init__(self, pairs: Pairs) -> None:
-        self.pairs = pairs
-
-    def scores(self, X: Sparse) -> Floats:
-        return self.pairs.scores(X)
-
-    def parts(self, row: Sparse) -> Parts:
-        ones = ones_of(row)
-        assert ones is not None
-        return self.pairs.presence_parts(ones)
-
-    def weights(self, columns: Integers) -> Floats:
-        """In a document that has no other word."""
-        width = len(self.pairs.counts.places)
-        starts, one = np.array([0, 1]), np.ones(1, np.int64)
-        rows = (Sparse(starts, np.array([column], np.int32), one, (1, width)) for column in columns.tolist())
-        return np.array([self.parts(row).values[0] for row in rows])
-
-
-def train_aode(m: float, X: Sparse, y: npt.NDArray[Any]) -> PresenceForm:
+def train_aode(m: float, X: Sparse, y: npt.NDArray[Any]) -> Pairs:
     """`aode` of the words of all documents."""
     labels, ones = encode_labels(y), np.ones(len(y), np.int64)
-    present = ones_of(X)
-    assert present is not None
-    pairs = count_present_pairs(present, labels[1], ones, len(labels[0]))
-    return PresenceForm(Pairs(ClassCounts.of(labels, ones, pairs), m))
+    pairs = count_value_pairs(X, labels[1], ones, len(labels[0]), ())
+    return Pairs(ClassCounts.of(labels, ones, pairs), m)

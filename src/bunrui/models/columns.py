@@ -38,7 +38,6 @@ from bunrui.models.explain import Reading, Word, hold
 from bunrui.models.frames import (
     as_days,
     columns_by_name,
-    cut_columns,
     is_frame,
     learn_cuts,
     of_dicts,
@@ -102,7 +101,7 @@ class PairsForm:
         return self.pairs.scores(table_of(X, self.columns))
 
     def parts(self, row: list[dict[str, Any]]) -> Parts:
-        return self.pairs.value_parts(table_of(row, self.columns))
+        return self.pairs.parts(table_of(row, self.columns))
 
 
 class ColumnsModel(Fitted):
@@ -212,7 +211,7 @@ def _train_pairs(
     (classes, codes), weights, X = encode_labels(labels), np.ones(len(labels), np.int64), table_of(rows, names)
     check_pairs(sizes, len(classes), names)
     cuts = learn_cuts(X, to_cut, codes, weights)
-    counts = count_value_pairs(cut_columns(X, cuts), codes, weights, len(classes), cuts)
+    counts = count_value_pairs(X, codes, weights, len(classes), cuts)
     return PairsForm(Pairs(ClassCounts.of((classes, codes), weights, counts), options["m"]), names)
 
 

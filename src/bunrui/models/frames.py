@@ -299,7 +299,7 @@ def learn_cuts(
     return tuple(mdl_cuts(as_floats(X[:, j]), codes, weights) if j in columns else None for j in range(X.shape[1]))
 
 
-def cut_columns(X: Any, cuts: tuple[Floats | None, ...]) -> npt.NDArray[Any]:
+def cut_columns(X: Any, cuts: Sequence[Floats | None]) -> npt.NDArray[Any]:
     """A table of values, with intervals in place of numbers that are cut."""
     if all(each is None for each in cuts):
         return np.asarray(X)
