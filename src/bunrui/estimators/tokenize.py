@@ -291,7 +291,7 @@ def reading_of(vectorizer: Any) -> Reading:
         letters = _LETTERS.get(pattern) if is_pattern else None
         if letters is None or preprocess != Preprocess(lower=True, strip=None) or orders[1] > MAX_ORDER:
             return reading(steps(preprocess, Find(tokenize, stop), orders), takes_any=takes_any or not is_pattern)
-        # No token has an upper-case letter or a space: a stop word that has one leaves nothing out, and a spec folds it.
+        # No token has an upper-case letter or a space: a stop word with one leaves nothing out, and a spec folds it.
         lower = [word for word in stop if word == normal.lower(word).strip()]
         spec = AnalyzerSpec(name="words", words=orders[1], stop_words=lower)
         analyze = steps(_same, Find(Tokens(AnalyzerSpec(name="words"), letters), stop), orders)
