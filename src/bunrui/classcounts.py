@@ -3,8 +3,17 @@
     classes           sorted labels                  doc_count[c]    rows of class c, or the sum of their weights
     parts             the counts of the rows, each with an axis of classes
 
-All parts have one algebra: `plus` adds rows, `minus` takes rows back, `over` makes room for more classes.  All three
-return new counts, or raise an error; counts never change.  A part knows how to move, add and check its own cells:
+All parts have one algebra.  Each method returns new counts, or raises an error; counts never change:
+
+    refusal(other, whole_rows)             the reason why others cannot be taken back exactly, or None; `whole_rows`:
+                                           rows have whole weights
+    over(places, n_classes)                the same where class c is places[c] of more classes
+    plus(other)                            the counts of both; they have the same classes
+    minus(other, classes, doc_count)       without others; `doc_count` rows are left in each class.  UnlearnError where
+                                           no rows could leave this
+    keep(alive)                            the classes that are marked; features and values without counts go
+
+A part knows how to move, add and check its own cells:
 
     SparseCounts      columns of a matrix, or words       (n_features, n_classes), cells that are not zero
     ValueCounts       values of columns, or pairs         (n_values, n_classes), (n_values, n_values, n_classes)
@@ -20,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -130,25 +139,6 @@ def _is_number(labels: Labels) -> bool:
 # The algebra
 
 
-class Part(Protocol):
-    """One kind of counts of rows, class by class."""
-
-    def refusal(self, other: Any, whole_rows: bool) -> str | None:
-        """The reason why others cannot be taken back exactly, or None; `whole_rows`: rows have whole weights."""
-
-    def over(self, places: Integers, n_classes: int) -> Self:
-        """The same where class c is places[c] of more classes."""
-
-    def plus(self, other: Self) -> Self:
-        """The counts of both; they have the same classes."""
-
-    def minus(self, other: Self, classes: Labels, doc_count: Numbers) -> Self:
-        """Without others; `doc_count` rows are left in each class.  UnlearnError where no rows could leave this."""
-
-    def keep(self, alive: npt.NDArray[np.bool_]) -> Self:
-        """The classes that are marked; features and values without counts go."""
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Remembering:
     """Counts with the results that were computed from them, kept for the next question; a pickle leaves them out."""
@@ -177,7 +167,7 @@ class ClassCounts(Remembering):
         Sorted.
     doc_count : (n_classes,) int64 or float64
         Rows by class, or the sum of their weights.
-    parts : mapping from a name to Part
+    parts : mapping from a name to a part
     """
 
     classes: Labels

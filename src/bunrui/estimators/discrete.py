@@ -124,14 +124,6 @@ class DiscreteNB(SmoothingClassifier):
         own = type(self)._formula(view, self._smoothing(view.n_features), self.log_prior_of(learned), **options)
         return dense_table(view, own).T
 
-    def weights_of(self, columns: npt.NDArray[np.int64]) -> Floats:
-        """The weights of some columns, without a table of all: one occurrence adds them to the scores.
-
-        `feature_log_prob_[:, columns].T`, unless classes are held `against_rest`.
-        """
-        table = self._table()
-        return dense_table(table.view, table.scorer, columns.astype(np.uint32))
-
 
 def _frozen(value: Any) -> Any:
     if isinstance(value, list) or hasattr(value, "__array__"):
