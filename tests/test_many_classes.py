@@ -125,7 +125,7 @@ def test_documents_of_every_kind(model: str) -> None:
 
 @every
 def test_few_classes_and_too_many_documents_for_a_matrix(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bunrui.models.counting._MOST_SCORES", 0)
+    monkeypatch.setattr("bunrui.models.linear._MOST_AT_ONCE", 0)
     texts = [["a", "b", "b"], ["b", "c"], ["c", "d", "a"]]
     for n_classes in (3, 30):
         clf = TextClassifier(model).learn(texts * 10, [f"c{k % n_classes:02d}" for k in range(30)])

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from bunrui.analysis import Analyzer
-from bunrui.analysis.analyzer import distinct, documents_of, n_docs_of
+from bunrui.analysis.analyzer import distinct, documents_of
 from bunrui.counts import Counts, Label
-from bunrui.engines import threads
 from bunrui.errors import OptionError
 from bunrui.kernel.analyze import Documents, Recipe
-from bunrui.kernel.slices import each_slice
 from bunrui.memory import Memory
 from bunrui.models.kinds import MODELS, VARIANTS, Counting
 from bunrui.models.linear import Reader, log_sum_exp
-from bunrui.models.model import Best, Options, WordQuestion, best_of
+from bunrui.models.model import Best, Options, WordQuestion
 from bunrui.models.rest import log_label_prior
 from bunrui.models.scorer import Docs, Scorer, Smoothing, log_prior
 from bunrui.models.view import CountView, View, select, whole
@@ -31,9 +29,6 @@ if TYPE_CHECKING:
     from bunrui.views.explanation import Explanation
 
 T = TypeVar("T")
-
-# A matrix of this many scores is no burden where only labels are wanted.
-_MOST_SCORES = 1 << 22
 
 
 @dataclass(eq=False, repr=False)
@@ -103,7 +98,7 @@ class CountingModel:
 
     def scores(self, texts: Any) -> tuple[list[Label], Floats]:
         """Classes, and scores (n_docs, n_classes)."""
-        reader, out = self._read(texts, score_documents)
+        reader, out = self._read(texts, Reader.scores)
         return reader.classes, np.ascontiguousarray(out[:, reader.columns])
 
     def best(self, texts: Any, k: int) -> Best:
@@ -112,7 +107,7 @@ class CountingModel:
         The scores of all classes are not kept, and where there are many, not all of them are computed.
         """
         reader, (places, scores) = self._read(
-            texts, lambda reader, docs, recipe: _find_best(reader, docs, recipe, min(k, len(reader.classes)))
+            texts, lambda reader, docs, recipe: reader.best(docs, recipe, min(k, len(reader.classes)))
         )
         return Best(reader.classes, reader.dtype, places, scores)
 
@@ -196,40 +191,3 @@ def several_labels_error(model: str) -> OptionError:
     """For a model that cannot hold each label against the rest."""
     able = ", ".join(name for name, kind in MODELS.items() if kind.takes_label_sets)
     return OptionError(f"{model} tells labels from each other: for documents with several choose one of {able}")
-
-
-def score_documents(reader: Reader, docs: Documents, recipe: Recipe) -> Floats:
-    """Scores by class id."""
-    n = n_docs_of(docs)
-    out = np.empty((n, len(reader.view.counts.labels)))
-    longest = threads.longest_document(docs, recipe)
-    if not reader.wants_table(n, _n_bytes(docs)):
-        simple = [reader.score_one(docs, recipe, d, longest) for d in range(n)]
-        if all(row is not None for row in simple):
-            for d, row in enumerate(simple):
-                out[d] = row
-            return out
-    reader.weights()
-    each_slice(lambda lo, hi: reader.score_slice(docs, recipe, lo, hi, longest, out), threads.bounds_of(docs, recipe))
-    return out
-
-
-def _find_best(reader: Reader, docs: Documents, recipe: Recipe, k: int) -> tuple[Any, Floats]:
-    """Places of the k best classes, and their scores."""
-    n = n_docs_of(docs)
-    is_short = not reader.has_many or not reader.wants_table(n, _n_bytes(docs))
-    if is_short and n * len(reader.view.counts.labels) <= _MOST_SCORES:
-        return best_of(score_documents(reader, docs, recipe)[:, reader.columns], k)
-    longest = threads.longest_document(docs, recipe)
-    classes, scores = np.full((n, k), reader.columns[0]), np.empty((n, k))
-    ranks = reader.bounds().ranks
-    each_slice(
-        lambda lo, hi: reader.best_slice(docs, recipe, lo, hi, longest, classes, scores),
-        threads.bounds_of(docs, recipe),
-    )
-    return ranks[classes], scores
-
-
-def _n_bytes(docs: Documents) -> int:
-    """Bytes of text."""
-    return int(docs.offsets[-1] - docs.offsets[0])

@@ -26,7 +26,6 @@ from bunrui.errors import DataError, LabelError, Option, TableError
 from bunrui.kernel import score as scoring
 from bunrui.kernel.arithmetic import exact_sums
 from bunrui.kernel.vocabulary import Vocabulary
-from bunrui.models.counting import score_documents
 from bunrui.models.linear import Reader, probabilities
 from bunrui.models.model import Parts, WordQuestion, check_label
 from bunrui.models.view import FeatureCounts, View, gather, in_blocks
@@ -212,7 +211,7 @@ def _scores(reader: Reader, analyzer: Analyzer, document: Any) -> Floats:
     """The scores of one document in the order of `reader.classes`, to the bit as in a prediction."""
     if reader.scorer.presence and reader.linear.reading[scoring.SMOOTH]:
         document = distinct(analyzer, [document])[0]
-    return np.asarray(score_documents(reader, *documents_of(analyzer, [document]))[0, reader.columns])
+    return np.asarray(reader.scores(*documents_of(analyzer, [document]))[0, reader.columns])
 
 
 # Words of the model

@@ -4,7 +4,7 @@ A `Reader` answers as one model of some counts.  Weights are never kept: many do
 weights, which is made once; a few, from the weights of just their words, so that a prediction after every learned
 document costs no more than the document.  Both ways give the same bits.
 
-Labels alone need no scores of all classes: where there are many, `Reader.best_slice` leaves out those that a bound
+Labels alone need no scores of all classes: where there are many, `Reader.best` leaves out those that a bound
 rules out (`kernel/best.py`).
 
 A `Table` does the same for the rows of a matrix:
@@ -25,8 +25,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bunrui.analysis.analyzer import n_docs_of
 from bunrui.cells import ranges
 from bunrui.counts import Counts
+from bunrui.engines import threads
 from bunrui.errors import OptionError
 from bunrui.kernel import best, vocabulary
 from bunrui.kernel import score as scoring
@@ -37,8 +39,9 @@ from bunrui.kernel.library import run
 from bunrui.kernel.ngrams import MAX_ORDER
 from bunrui.kernel.reading import new_index, new_seen
 from bunrui.kernel.score import TOO_LONG, Linear, ReadyModel, Sums, Weights
-from bunrui.kernel.slices import Mutex
+from bunrui.kernel.slices import Mutex, each_slice
 from bunrui.kernel.workspace import new_vocabulary, scratch_for
+from bunrui.models.model import best_of
 from bunrui.models.scorer import Scorer
 from bunrui.models.view import CountView, FeatureCounts, MatrixView, View, in_blocks, whole
 from bunrui.sparse import Floats, Integers, Sparse
@@ -63,6 +66,7 @@ _COMMON = 32
 # Cells of a dense table that is kept (128 MB), and of one that somebody asks for (8 GB).
 DENSE_CELLS, MOST_CELLS = 1 << 24, 1 << 30
 MOST_SCORES = 1 << 21  # at a time, where labels alone are asked for
+_MOST_AT_ONCE = 1 << 22  # of texts: a matrix of this many scores is no burden
 
 _local = threading.local()
 
@@ -94,18 +98,15 @@ class Reader:
             np.array([int(scorer.presence), int(smooth_unseen)], np.int64),
         )
         self._weights: Weights | None = None
-        self._bounds: Bounds | None = None
+        self._known_bounds: Bounds | None = None
         self._has_answered = False
         self._lock = Mutex()
 
-    @property
-    def has_many(self) -> bool:
-        """Whether it pays to find out which classes to score, because there are many."""
-        return len(self.view.counts.labels) >= _MANY_CLASSES
-
-    def wants_table(self, n_docs: int, n_bytes: int) -> bool:
+    def wants_table(self, docs: Documents) -> bool:
         """Whether documents are better scored from a table of all weights, by their number and size."""
-        return self._weights is not None or n_docs > _FEW_DOCUMENTS or n_bytes > _FEW_BYTES
+        if self._weights is not None or n_docs_of(docs) > _FEW_DOCUMENTS:
+            return True
+        return bool(docs.offsets[-1] - docs.offsets[0] > _FEW_BYTES)
 
     def weights(self) -> Weights:
         """All weights, once for all features that are alike; made when they are first asked for, on all threads."""
@@ -150,11 +151,45 @@ class Reader:
         shared = scorer.share(cells) if scorer.share else np.empty(0)
         return scoring.Table(cells.starts, cells.lengths, cells.classes, scorer.weights(cells), shared)
 
-    def score_slice(self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int, out: Floats) -> None:
-        """Score the documents lo … hi - 1 into `out` (all documents, by class id)."""
-        scratch = scratch_for(longest)
-        model = self._ready(scratch, hi - lo)
-        run(scoring.score_documents, Walk(docs, recipe, scratch), lo, hi, model, out[lo:hi].reshape(-1))
+    def scores(self, docs: Documents, recipe: Recipe) -> Floats:
+        """Scores by class id, (n_docs, n_classes)."""
+        n = n_docs_of(docs)
+        out = np.empty((n, len(self.view.counts.labels)))
+        longest = threads.longest_document(docs, recipe)
+        if not self.wants_table(docs):
+            simple = [self._score_one(docs, recipe, d, longest) for d in range(n)]
+            if all(row is not None for row in simple):
+                for d, row in enumerate(simple):
+                    out[d] = row
+                return out
+        self.weights()
+
+        def work(lo: int, hi: int) -> None:
+            scratch = scratch_for(longest)
+            model = self._ready(scratch, hi - lo)
+            run(scoring.score_documents, Walk(docs, recipe, scratch), lo, hi, model, out[lo:hi].reshape(-1))
+
+        each_slice(work, threads.bounds_of(docs, recipe))
+        return out
+
+    def best(self, docs: Documents, recipe: Recipe, k: int) -> tuple[Any, Floats]:
+        """Places of the k best classes in `classes`, best first, and their scores, (n_docs, k)."""
+        n, n_classes = n_docs_of(docs), len(self.view.counts.labels)
+        is_short = n_classes < _MANY_CLASSES or not self.wants_table(docs)
+        if is_short and n * n_classes <= _MOST_AT_ONCE:
+            return best_of(self.scores(docs, recipe)[:, self.columns], k)
+        longest, bounds = threads.longest_document(docs, recipe), self._bounds()
+        classes, scores = np.full((n, k), self.columns[0]), np.empty((n, k))
+
+        def work(lo: int, hi: int) -> None:
+            stamps, nominees = np.zeros(n_classes, np.uint32), np.empty(n_classes + k, np.int32)
+            room = Room(stamps, nominees, np.empty(n_classes + k), np.empty(k, np.int64), np.empty(k))
+            scratch = scratch_for(longest)
+            args = (Walk(docs, recipe, scratch), lo, hi, self._ready(scratch, hi - lo), bounds, room)
+            run(best.best_documents, *args, classes[lo:hi].reshape(-1), scores[lo:hi].reshape(-1))
+
+        each_slice(work, threads.bounds_of(docs, recipe))
+        return bounds.ranks[classes], scores
 
     def _ready(self, scratch: Scratch, n_docs: int) -> ReadyModel:
         most = MAX_ORDER * len(scratch.units.orders) if self.scorer.presence else 0
@@ -162,41 +197,26 @@ class Reader:
         sums = Sums(np.empty(len(counts.labels)), np.empty(3), new_seen(weights.known, most, n_docs))
         return ReadyModel(counts.vocabulary, weights, sums)
 
-    def best_slice(
-        self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int, classes: Integers, scores: Floats
-    ) -> None:
-        """Write the ids of the best classes of the documents lo … hi - 1, best first, and their scores.
-
-        `classes` and `scores` are (n_docs, k) for all documents.
-        """
-        n, k = len(self.view.counts.labels), classes.shape[1]
-        room = Room(
-            np.zeros(n, np.uint32), np.empty(n + k, np.int32), np.empty(n + k), np.empty(k, np.int64), np.empty(k)
-        )
-        scratch = scratch_for(longest)
-        args = (Walk(docs, recipe, scratch), lo, hi, self._ready(scratch, hi - lo), self.bounds(), room)
-        run(best.best_documents, *args, classes[lo:hi].reshape(-1), scores[lo:hi].reshape(-1))
-
-    def bounds(self) -> Bounds:
+    def _bounds(self) -> Bounds:
         """Bounds that scores cannot exceed, made when they are first asked for."""
         table = self.weights().table
         with self._lock:
-            if self._bounds is None:
-                self._bounds = self._make_bounds(table)
-            return self._bounds
+            if self._known_bounds is None:
+                self._known_bounds = self._make_bounds(table)
+            return self._known_bounds
 
     def _make_bounds(self, table: scoring.Table) -> Bounds:
         n = len(self.view.counts.labels)
         ranks = np.full(n, -1, np.int64)
         ranks[self.columns] = np.arange(len(self.columns))
-        if not self.has_many or not len(table.starts):
+        if n < _MANY_CLASSES or not len(table.starts):
             return Bounds(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int64), ranks)
         peaks = np.empty(len(table.lengths))
         run(best.find_peaks, table, self.linear.scale, peaks)
         longest = np.array([n // _COMMON], np.int64)
         return Bounds(peaks, *group_classes(self.linear, self.columns), longest, ranks)
 
-    def score_one(self, docs: Documents, recipe: Recipe, d: int, longest: int) -> Floats | None:
+    def _score_one(self, docs: Documents, recipe: Recipe, d: int, longest: int) -> Floats | None:
         """Scores of one short document by class id, from the weights of its words; None where it is not so simple."""
         scorer, walk = self.scorer, Walk(docs, recipe, scratch_for(longest))
         view = self._view_for(walk, d)
