@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -139,11 +139,25 @@ def _is_number(labels: Labels) -> bool:
 # The algebra
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Remembering:
-    """Counts with the results that were computed from them, kept for the next question; a pickle leaves them out."""
+@dataclass(frozen=True, eq=False)
+class ClassCounts:
+    """Rows by class, and their counts.
 
-    memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    Attributes
+    ----------
+    classes : (n_classes,)
+        Sorted.
+    doc_count : (n_classes,) int64 or float64
+        Rows by class, or the sum of their weights.
+    parts : mapping from a name to a part
+    memo : dict
+        Results that were computed from the counts, kept for the next question; a pickle leaves them out.
+    """
+
+    classes: Labels
+    doc_count: Numbers
+    parts: Mapping[Hashable, Any]
+    memo: dict[Hashable, Any] = field(default_factory=dict, repr=False, kw_only=True)
 
     def once(self, name: Hashable, key: Any, make: Callable[[], Any]) -> Any:
         """The result of `make`, which is called once for the same key."""
@@ -156,24 +170,6 @@ class Remembering:
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"memo": {}}
 
-
-@dataclass(frozen=True, eq=False)
-class ClassCounts(Remembering):
-    """Rows by class, and their counts.
-
-    Attributes
-    ----------
-    classes : (n_classes,)
-        Sorted.
-    doc_count : (n_classes,) int64 or float64
-        Rows by class, or the sum of their weights.
-    parts : mapping from a name to a part
-    """
-
-    classes: Labels
-    doc_count: Numbers
-    parts: Mapping[Hashable, Any]
-
     @classmethod
     def of(cls, labels: tuple[Labels, Integers], weights: Numbers, part: Any) -> ClassCounts:
         """Counts of one part."""
@@ -184,24 +180,23 @@ class ClassCounts(Remembering):
         """The part of counts that have one."""
         return self.parts[""]
 
-    def over(self, classes: Labels) -> ClassCounts:
+    def over(self, classes: Labels) -> Self:
         """The same among more classes."""
         if len(classes) == len(self.classes):
             return self
         places = np.searchsorted(classes, self.classes.astype(classes.dtype))
         doc_count = np.zeros(len(classes), self.doc_count.dtype)
         doc_count[places] = self.doc_count
-        parts = {name: part.over(places, len(classes)) for name, part in self.parts.items()}
-        return ClassCounts(classes, doc_count, parts)
+        return self._with(classes, doc_count, {name: p.over(places, len(classes)) for name, p in self.parts.items()})
 
-    def plus(self, other: ClassCounts) -> ClassCounts:
+    def plus(self, other: Self) -> Self:
         """The rows of both."""
         classes = join_labels(self.classes, other.classes)
         mine, theirs = self.over(classes), other.over(classes)
         parts = {name: part.plus(theirs.parts[name]) for name, part in mine.parts.items()}
-        return ClassCounts(classes, mine.doc_count + theirs.doc_count, parts)
+        return self._with(classes, mine.doc_count + theirs.doc_count, parts)
 
-    def minus(self, other: ClassCounts, keep: Labels, exact: bool) -> ClassCounts:
+    def minus(self, other: Self, keep: Labels, exact: bool) -> Self:
         """Without some rows.
 
         Classes that have no rows any more go, but for those in `keep`.  With `exact`, counts that cannot be taken back
@@ -224,7 +219,10 @@ class ClassCounts(Remembering):
         left = {name: part.minus(theirs.parts[name], self.classes, doc_count) for name, part in self.parts.items()}
         check_left(self.classes, doc_count)
         parts = {name: part.keep(alive) for name, part in left.items()}
-        return ClassCounts(self.classes[alive], doc_count[alive], parts)
+        return self._with(self.classes[alive], doc_count[alive], parts)
+
+    def _with(self, classes: Labels, doc_count: Numbers, parts: Mapping[Hashable, Any]) -> Self:
+        return replace(self, classes=classes, doc_count=doc_count, parts=parts, memo={})
 
 
 def count_docs(labels: tuple[Labels, Integers], weights: Numbers) -> Numbers:
