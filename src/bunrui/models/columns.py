@@ -110,14 +110,9 @@ class ColumnsModel(Fitted):
     form: ColumnsForm | PairsForm
 
     def __init__(
-        self,
-        counts: Counts,
-        analyzer: ColumnsAnalyzer,
-        shape: Shape,
-        form: ColumnsForm | PairsForm,
-        mark: Any,
+        self, counts: Counts, analyzer: ColumnsAnalyzer, shape: Shape, form: ColumnsForm | PairsForm, mark: Any
     ) -> None:
-        super().__init__(counts, analyzer, form, counts.live_labels, None, mark)
+        super().__init__(counts, analyzer, form, None, mark)
         self._kinds = analyzer.kinds
         self._shape = shape
 

@@ -313,7 +313,7 @@ class PooledModel(FittedModel):
             texts = unlabelled_among(memory.pool.texts(), labelled_in(memory))
             ground = Ground(self._plain, memory.readable_counts(), analyzer, texts)
             form, key = ground.expect(self._weight), self._key()
-            fitted = Fitted(ground.both, analyzer, form, ground.classes, ground.ids, None, in_order_of_text=True)
+            fitted = Fitted(ground.both, analyzer, form, ground.ids, None, in_text_order=True)
             self._fitted, self._fitted_to = fitted, key
 
     def label_odds(self, texts: Any) -> tuple[list[Label], Floats]:

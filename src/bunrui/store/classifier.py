@@ -679,9 +679,9 @@ class StoredClassifier(AnyClassifier):
                     "the file that has them"
                 )
             return stored.heading, read_rows(store)
-        from bunrui.models.trained import train
+        from bunrui.models.trained import Trainer
 
-        fitted = train(self.get_params(), self.text_analyzer, counts, self.memory.documents, None)
+        fitted = Trainer(self.get_params(), self.text_analyzer, counts).train(self.memory.documents, None)
         weights = fitted.arrays(to_learn=False)
         if weights is None:
             raise OptionError(f"{self.model} tells nothing apart yet: learn documents of two labels first")
