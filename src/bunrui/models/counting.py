@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -171,10 +171,14 @@ class CountingModel:
 
     def words(self, question: WordQuestion) -> list[Word]:
         """The words that speak for a label."""
-        from bunrui.models.explain import telling_words
+        from bunrui.models.explain import Weights, find_word, telling_words
 
         with self.memory.lock.read():
-            return telling_words(self.reader(), self.analyzer, question)
+            reader, word = self.reader(), question.word
+            question.check(reader.classes)
+            view = reader.view
+            ids = view.feature_ids() if word is None else find_word(view, self.analyzer, word)
+            return telling_words(view, ids, question, reader.scorer.by_docs, partial(Weights, reader))
 
     def export(self, make: Callable[[Reader], T]) -> T:
         """Call `make` with the reader, while nothing is learned."""

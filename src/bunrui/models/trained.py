@@ -23,13 +23,13 @@ from bunrui.kernel.slices import Mutex
 from bunrui.memory import Batch, Documents, Memory, Parameters
 from bunrui.models.aode import train_aode
 from bunrui.models.counting import several_labels_error
-from bunrui.models.explain import Word, find, find_word, hold, place_on_text, read, words_of
+from bunrui.models.explain import DenseWeights, Word, find, find_word, hold, place_on_text, read, telling_words
 from bunrui.models.heads import HeadForm, Keys, LinearHead, train_arow, train_nbsvm
 from bunrui.models.kinds import MOST_FEATURES, TRAINED, is_kept, reads_table
 from bunrui.models.loo import CountedCorpus
 from bunrui.models.model import Best, Form, KeptForm, Options, Parts, WordForm, WordQuestion, best_of, take, take_ids
 from bunrui.models.twcnb import StepsForm, train_twcnb
-from bunrui.models.view import View, select, whole
+from bunrui.models.view import FeatureCounts, View, select, whole
 from bunrui.sparse import Floats, Integers, Sparse
 from bunrui.views.explanation import Explanation
 
@@ -232,25 +232,15 @@ class Fitted:
     def words(self, question: WordQuestion) -> list[Word]:
         """The words that speak for a label, as `telling_words` has them."""
         question.check(self.classes)
-        label, positive, negative, word, top = question
+        word = question.word
         ids = self._known_ids() if word is None else find_word(self._view, self._analyzer, word).astype(np.int64)
-        columns = self._columns(ids)
-        ids, columns = ids[columns >= 0], columns[columns >= 0]
-        if not len(ids):
-            return []
+        known = ids[self._columns(ids) >= 0].astype(np.uint32)
+        return telling_words(self._view, known, question, True, self._weigh)
+
+    def _weigh(self, cells: FeatureCounts) -> DenseWeights:
         # Rows of tables have no words: their model answers by itself.
-        weights = cast(WordForm, self.form).weights(columns)
-        if positive is not None and negative is not None:
-            values = weights[:, self.classes.index(positive)] - weights[:, self.classes.index(negative)]
-            if word is None:
-                either = self._occur_with(ids, (positive, negative))
-                ids, values = ids[either], values[either]
-        else:
-            c = int(weights[0].argmax()) if label is None else self.classes.index(label)
-            others = np.delete(weights, c, axis=1)
-            values = weights[:, c] - (others.mean(axis=1) if others.shape[1] else 0.0)
-        both_ends = positive is not None
-        return words_of(self.counts, ids.astype(np.uint32), values, top, both_ends=both_ends, by_docs=True)
+        form = cast(WordForm, self.form)
+        return DenseWeights(form.weights(self._columns(cells.ids.astype(np.int64))), self.classes)
 
     def arrays(self, to_learn: bool) -> Parameters | None:
         """The numbers of the model, for a file; None where it tells nothing apart yet.
@@ -270,14 +260,6 @@ class Fitted:
     def vocabulary(self) -> list[str]:
         """The words of all columns."""
         return self.counts.texts_of(self.feature_ids)
-
-    def _occur_with(self, ids: Integers, labels: tuple[Label, Label]) -> npt.NDArray[np.bool_]:
-        """Which features occur with one of two labels."""
-        cells = self._view.gather(ids.astype(np.uint32), by_docs=True)
-        pair = [self.counts.label_ids[label] for label in labels]
-        found = np.zeros(len(ids), bool)
-        found[cells.spread(np.arange(len(ids)))[np.isin(cells.classes, pair)]] = True
-        return found
 
     @property
     def _view(self) -> View:

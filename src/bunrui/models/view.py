@@ -81,9 +81,9 @@ class View(NamedTuple):
     keep : (n_ids,) uint8, or empty for all
     n_features : int
         V, the features that are kept.
-    term_sum, doc_freq_sum : (n_classes,) int64
-        Over the features that are kept.
-    n_terms, n_doc_freq : int
+    class_sums : pair of (n_classes,) int64
+        N_c over the features that are kept: occurrences, and documents.
+    totals : pair of int
         The same over distinct documents.
     is_filled : bool
         Whether features have a cell for every class, be it 0: for a scorer that weighs every class of a feature.
@@ -92,10 +92,8 @@ class View(NamedTuple):
     counts: Counts
     keep: npt.NDArray[np.uint8]
     n_features: int
-    term_sum: Integers
-    doc_freq_sum: Integers
-    n_terms: int
-    n_doc_freq: int
+    class_sums: tuple[Integers, Integers]
+    totals: tuple[int, int]
     is_filled: bool = False
 
     @property
@@ -105,11 +103,11 @@ class View(NamedTuple):
 
     def class_sum(self, by_docs: bool) -> Integers:
         """N_c."""
-        return self.doc_freq_sum if by_docs else self.term_sum
+        return self.class_sums[by_docs]
 
     def total(self, by_docs: bool) -> int:
         """N over distinct documents."""
-        return self.n_doc_freq if by_docs else self.n_terms
+        return self.totals[by_docs]
 
     def has_words(self, words: list[str]) -> list[bool]:
         """Whether words are features that are kept."""
@@ -287,8 +285,8 @@ def distinct_docs(view: CountView) -> Any:
 
 def whole(counts: Counts) -> View:
     """The view that keeps everything."""
-    c = counts
-    return View(c, _NO_KEEP, c.n_features, c.term_sum, c.doc_freq_sum, c.n_terms, c.n_doc_freq)
+    sums, totals = (counts.term_sum, counts.doc_freq_sum), (counts.n_terms, counts.n_doc_freq)
+    return View(counts, _NO_KEEP, counts.n_features, sums, totals)
 
 
 class FeatureCounts(NamedTuple):
@@ -416,18 +414,13 @@ def select(counts: Counts, min_df: int, max_features: int | tuple[str, int] | No
         ids = _best(counts, ids, method, most)
     keep = np.zeros(counts.n_ids, np.uint8)
     keep[ids] = 1
-    p, n = counts.postings, len(counts.labels)
-    by_terms = gather(counts, ids.astype(np.uint32), by_docs=False)
-    by_docs = gather(counts, ids.astype(np.uint32), by_docs=True)
-    return View(
-        counts,
-        keep,
-        len(ids),
-        np.bincount(by_terms.classes, by_terms.counts, n).astype(np.int64),
-        np.bincount(by_docs.classes, by_docs.counts, n).astype(np.int64),
-        int(p.term_total[ids].sum()),
-        int(p.doc_total[ids].sum()),
-    )
+
+    def class_sum(by_docs: bool) -> Integers:
+        cells = gather(counts, ids.astype(np.uint32), by_docs)
+        return np.bincount(cells.classes, cells.counts, len(counts.labels)).astype(np.int64)
+
+    totals = int(counts.postings.term_total[ids].sum()), int(counts.postings.doc_total[ids].sum())
+    return View(counts, keep, len(ids), (class_sum(False), class_sum(True)), totals)
 
 
 def _best(counts: Counts, ids: Integers, method: str, most: int) -> Integers:
