@@ -38,6 +38,8 @@ from bunrui.errors import DataError, LabelError, UnlearnError
 from bunrui.sparse import Floats, Integers, Numbers, Sparse, count_by_class
 
 Labels = npt.NDArray[Any]
+Encoded = tuple[Labels, Integers]
+"""The classes, and the class of every row as its place among them."""
 Places = tuple[dict[Any, int], ...]
 
 # float64 holds every whole number up to here.
@@ -63,7 +65,7 @@ def sort_labels(labels: Any) -> Labels:
     return encode_labels(np.asarray(labels).reshape(-1))[0]
 
 
-def encode_labels(labels: Labels) -> tuple[Labels, Integers]:
+def encode_labels(labels: Labels) -> Encoded:
     """The distinct labels, sorted, and the place of every label among them."""
     try:
         classes, codes = np.unique(labels, return_inverse=True)
@@ -171,7 +173,7 @@ class ClassCounts:
         return self.__dict__ | {"memo": {}}
 
     @classmethod
-    def of(cls, labels: tuple[Labels, Integers], weights: Numbers, part: Any) -> ClassCounts:
+    def of(cls, labels: Encoded, weights: Numbers, part: Any) -> ClassCounts:
         """Counts of one part."""
         return cls(labels[0], count_docs(labels, weights), {"": part})
 
@@ -225,7 +227,7 @@ class ClassCounts:
         return replace(self, classes=classes, doc_count=doc_count, parts=parts, memo={})
 
 
-def count_docs(labels: tuple[Labels, Integers], weights: Numbers) -> Numbers:
+def count_docs(labels: Encoded, weights: Numbers) -> Numbers:
     """The sum of the weights of rows by class."""
     classes, codes = labels
     doc_count = np.zeros(len(classes), weights.dtype)
@@ -381,7 +383,7 @@ class SparseCounts:
 
 
 def count_cells(
-    X: Any, labels: tuple[Labels, Integers], weights: Numbers, presence: bool, words: tuple[str, ...] | None = None
+    X: Any, labels: Encoded, weights: Numbers, presence: bool, words: tuple[str, ...] | None = None
 ) -> ClassCounts:
     """Count rows.
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
-from bunrui.classcounts import ClassCounts, Labels, in_order
+from bunrui.classcounts import ClassCounts, Encoded, in_order
 from bunrui.errors import MismatchError, Option, OptionError, UnlearnError, is_whole
-from bunrui.estimators.base import NAMES, Codes, CountingClassifier, as_objects, canonical
+from bunrui.estimators.base import NAMES, CountingClassifier, as_objects, canonical
 from bunrui.models.aode import Pairs, count_value_pairs
 from bunrui.models.frames import learn_cuts
 from bunrui.models.scorer import check_rows
-from bunrui.sparse import Floats
+from bunrui.sparse import Floats, Numbers
 
 _NUMBERS = (int, float, np.integer, np.floating)
 
@@ -143,7 +142,7 @@ class AODE(CountingClassifier):
         are_numbers = all(isinstance(value, _NUMBERS) for value in objects.reshape(-1).tolist())
         return np.array(X) if are_numbers else objects
 
-    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any]) -> ClassCounts:
+    def _count(self, X: Any, labels: Encoded, weights: Numbers) -> ClassCounts:
         (classes, codes), all_weights = labels, weights
         X = canonical(X)
         if not weights.all():

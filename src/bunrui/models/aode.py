@@ -43,7 +43,7 @@ from bunrui.kernel.library import run
 from bunrui.models.frames import cut_columns
 from bunrui.models.model import Parts
 from bunrui.models.scorer import check_rows, prior_shares
-from bunrui.sparse import Floats, Integers, Sparse
+from bunrui.sparse import Floats, Integers, Numbers, Sparse
 
 # From this number of columns on, a table of zeros and ones is counted and scored by its ones.
 _MANY = 64
@@ -51,7 +51,7 @@ _MOST_VALUES = 1 << 22  # of rows that are counted at once, zeros too
 _BLOCK = 1 << 20  # cells whose logarithms are taken at once, which takes some memory beside them
 
 
-def aode(cells: npt.NDArray[Any], sizes: Integers, log_prior: Floats) -> PairTable:
+def aode(cells: Numbers, sizes: Integers, log_prior: Floats) -> PairTable:
     """The logarithms from F(y, a, b); after the values, a place for one of each column that was never seen.
 
     Parameters
@@ -128,7 +128,7 @@ def ones_of(X: Any) -> Sparse | None:
 
 
 def count_value_pairs(
-    X: Any, codes: Integers, weights: npt.NDArray[Any], n_classes: int, cuts: Sequence[Floats | None]
+    X: Any, codes: Integers, weights: Numbers, n_classes: int, cuts: Sequence[Floats | None]
 ) -> ValueCounts:
     """Count the rows of a table of values, or of sparse rows of ones, whose columns are cut somewhere, (n_rows, n)."""
     ones = ones_of(X) if all(each is None for each in cuts) else None
@@ -148,7 +148,7 @@ def count_value_pairs(
     return ValueCounts(places, _mirrored(cells), tuple(cuts))
 
 
-def count_present_pairs(X: Sparse, codes: Integers, weights: npt.NDArray[Any], n_classes: int) -> ValueCounts:
+def count_present_pairs(X: Sparse, codes: Integers, weights: Numbers, n_classes: int) -> ValueCounts:
     """Count the rows of ones: every column has the values 0 and 1.
 
     Only ones are paired.  That two columns are 1 and 0, or both 0, follows from the rows and from each column's ones.
@@ -167,7 +167,7 @@ def count_present_pairs(X: Sparse, codes: Integers, weights: npt.NDArray[Any], n
     ones = both[every, every]
     rows = np.zeros(n_classes, weights.dtype)
     np.add.at(rows, codes, weights)
-    cells = np.empty((n, 2, n, 2, n_classes), weights.dtype)
+    cells: Numbers = np.empty((n, 2, n, 2, n_classes), weights.dtype)
     cells[:, 1, :, 1] = both
     cells[:, 1, :, 0] = ones[:, None] - both
     cells[:, 0, :, 1] = ones[None, :] - both
@@ -180,9 +180,7 @@ def count_present_pairs(X: Sparse, codes: Integers, weights: npt.NDArray[Any], n
     return ValueCounts(places, cells if stays.all() else cells[stays][:, stays], (None,) * n)
 
 
-def _add_pairs(
-    values: npt.NDArray[np.int32], codes: Integers, weights: npt.NDArray[Any], cells: npt.NDArray[Any]
-) -> None:
+def _add_pairs(values: npt.NDArray[np.int32], codes: Integers, weights: Numbers, cells: Numbers) -> None:
     """Add rows to the pairs (a, b) with b <= a."""
     n_values, _, n_classes = cells.shape
     known = np.empty(values.shape[1], np.int32)
@@ -190,7 +188,7 @@ def _add_pairs(
     run(count_pairs if cells.dtype == np.int64 else weigh_pairs, *args)
 
 
-def _mirrored(cells: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _mirrored(cells: Numbers) -> Numbers:
     """The pairs (a, b) of both orders."""
     every = np.arange(len(cells))
     singles = cells[every, every]
@@ -242,7 +240,7 @@ class Pairs:
         ones = ones_of(X) if all(cuts is None for cuts in self.counts.cuts) else None
         return self._read_values(X) if ones is None else self._read_ones(ones)
 
-    def _read_values(self, X: npt.NDArray[Any]) -> tuple[RowValues, PairTable, Integers | None]:
+    def _read_values(self, X: Numbers) -> tuple[RowValues, PairTable, Integers | None]:
         """Rows of values, each with all that are known."""
         counts = self.counts
         X = cut_columns(X, counts.cuts)
@@ -316,7 +314,7 @@ def _parts(rows: RowValues, table: PairTable, usual: Integers | None) -> Parts:
     return Parts(items, values, top + np.log(total / len(columns)) - values.sum(axis=0))
 
 
-def train_aode(m: float, X: Sparse, y: npt.NDArray[Any]) -> Pairs:
+def train_aode(m: float, X: Sparse, y: Numbers) -> Pairs:
     """`aode` of the words of all documents."""
     labels, ones = encode_labels(y), np.ones(len(y), np.int64)
     pairs = count_value_pairs(X, labels[1], ones, len(labels[0]), ())

@@ -34,7 +34,7 @@ from bunrui.errors import DataError, OptionError, TableError
 from bunrui.kernel.arithmetic import log
 from bunrui.memory import Batch
 from bunrui.models.aode import Pairs, count_value_pairs
-from bunrui.models.explain import Reading, Word, hold
+from bunrui.models.explain import Word, hold
 from bunrui.models.frames import (
     as_days,
     columns_by_name,
@@ -146,10 +146,7 @@ class ColumnsModel(Fitted):
                 unknown.append(feature)
             else:
                 contributions.append(Contribution(feature, value_of[name], 1, (places[name],)))
-        contributions.sort(key=lambda c: (-abs(c.value), c.feature))
-        reading = Reading(dict.fromkeys(unknown, 1), {})
-        known = np.zeros(len(reading.counts), bool)
-        return duel.explanation(document, bias, tuple(contributions), reading, known)
+        return duel.explanation(document, bias, contributions, tuple(unknown))
 
     def words(self, question: WordQuestion) -> list[Word]:
         """There are none."""

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import compress
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -29,7 +30,7 @@ from bunrui.kernel.vocabulary import Vocabulary
 from bunrui.models.linear import Reader, probabilities
 from bunrui.models.model import Parts, WordQuestion, check_label
 from bunrui.models.view import FeatureCounts, View, gather, in_blocks
-from bunrui.sparse import Floats, Integers
+from bunrui.sparse import Booleans, Floats, Integers
 from bunrui.views.explanation import Contribution, Explanation
 
 Ids = npt.NDArray[np.uint32]
@@ -50,9 +51,15 @@ class Reading(NamedTuple):
     spans: Mapping[str, Sequence[tuple[int, int]]]
     names: Mapping[str, str] = MappingProxyType({})
 
-    def name(self, feature: str) -> str:
-        """The feature as people see it."""
-        return self.names.get(feature, feature)
+    def contributions(self, values: Floats, shown: Booleans) -> Iterator[Contribution]:
+        """The values of the features that are shown, with their places in the text."""
+        for (feature, count), value in compress(zip(self.counts.items(), values.tolist(), strict=True), shown):
+            places = tuple(self.spans.get(feature, ()))
+            yield Contribution(self.names.get(feature, feature), value, count, places)
+
+    def unknown(self, known: Booleans) -> tuple[str, ...]:
+        """The features that a model does not know."""
+        return tuple(self.names.get(feature, feature) for feature in compress(self.counts, ~known))
 
 
 def read(analyzer: Analyzer, document: Any) -> Reading:
@@ -105,9 +112,8 @@ def explain(
     smooth = bool(reader.linear.reading[scoring.SMOOTH])
     class_ids = [reader.view.counts.label_ids[name] for name in duel.names]
     bias = float(reader.scorer.bias[class_ids[0]] - reader.scorer.bias[class_ids[1:]].sum())
-    return duel.explanation(
-        document, bias, place_on_text(reading, times * values, (ids >= 0) | smooth), reading, ids >= 0
-    )
+    contributions = reading.contributions(times * values, (ids >= 0) | smooth)
+    return duel.explanation(document, bias, contributions, reading.unknown(ids >= 0))
 
 
 class Duel(NamedTuple):
@@ -130,14 +136,9 @@ class Duel(NamedTuple):
         return adds, float(parts.bias[places[0]] - parts.bias[places[1:]].sum())
 
     def explanation(
-        self,
-        document: Any,
-        bias: float,
-        contributions: tuple[Contribution, ...],
-        reading: Reading,
-        known: npt.NDArray[np.bool_],
+        self, document: Any, bias: float, contributions: Iterable[Contribution], unknown: tuple[str, ...]
     ) -> Explanation:
-        """All of it, as people see it; `known` says which of the features of the document the model knows."""
+        """All of it, as people see it: the largest contributions first, and the features that the model lacks."""
         shares = probabilities(self.scores[None])[0].tolist()
         score_of = {name: float(self.scores[self.classes.index(name)]) for name in self.names}
         return Explanation(
@@ -147,8 +148,8 @@ class Duel(NamedTuple):
             score=score_of[self.label],
             against_score=None if self.against is None else score_of[self.against],
             bias=bias,
-            contributions=contributions,
-            unknown=tuple(reading.name(f) for f, is_there in zip(reading.counts, known, strict=True) if not is_there),
+            contributions=tuple(sorted(contributions, key=lambda c: (-abs(c.value), c.feature))),
+            unknown=unknown,
             text=document if isinstance(document, str) else None,
         )
 
@@ -182,16 +183,6 @@ def _ranked(scores: Floats) -> list[int]:
     """Places of scores, the highest first; ties by place."""
     order: list[int] = np.argsort(-scores, kind="stable").tolist()
     return order
-
-
-def place_on_text(reading: Reading, values: Floats, there: npt.NDArray[np.bool_]) -> tuple[Contribution, ...]:
-    """The contributions of features, with their places in the text, the largest first; `there` says which to list."""
-    found = [
-        Contribution(reading.name(feature), value, reading.counts[feature], tuple(reading.spans.get(feature, ())))
-        for feature, value, shown in zip(reading.counts, values.tolist(), there.tolist(), strict=True)
-        if shown
-    ]
-    return tuple(sorted(found, key=lambda c: (-abs(c.value), c.feature)))
 
 
 def _values(reader: Reader, ids: npt.NDArray[np.int64], duel: Duel) -> Floats:

@@ -59,6 +59,7 @@ from bunrui.analysis.spec import KINDS
 from bunrui.classcounts import (
     ROUNDING,
     ClassCounts,
+    Encoded,
     Labels,
     SparseCounts,
     ValueCounts,
@@ -287,11 +288,7 @@ def rules_of(smoothing: str, text_alpha: Any, alpha: Any, var_smoothing: float, 
 
 
 def count_columns(
-    plans: Sequence[Plan],
-    columns: Sequence[Given],
-    labels: tuple[Labels, Integers],
-    weights: Numbers,
-    rules: Rules,
+    plans: Sequence[Plan], columns: Sequence[Given], labels: Encoded, weights: Numbers, rules: Rules
 ) -> ClassCounts:
     """Count the parts of all columns; they are named by column and part."""
     parts: dict[Any, Any] = {}
@@ -365,7 +362,7 @@ def _read_parts(plan: Plan, column: Given) -> Iterator[tuple[str, Any]]:
         yield "number", as_days(name, moments)
 
 
-def _count_part(part: str, values: Any, labels: tuple[Labels, Integers], weights: Numbers, rules: Rules) -> Any:
+def _count_part(part: str, values: Any, labels: Encoded, weights: Numbers, rules: Rules) -> Any:
     """Count the rows of one part."""
     if part == "words":
         counted = count_features(values, rules.analyzer)

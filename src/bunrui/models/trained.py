@@ -23,7 +23,7 @@ from bunrui.kernel.slices import Mutex
 from bunrui.memory import Batch, Documents, Memory, Parameters
 from bunrui.models.aode import train_aode
 from bunrui.models.counting import several_labels_error
-from bunrui.models.explain import DenseWeights, Word, find, find_word, hold, place_on_text, read, telling_words
+from bunrui.models.explain import DenseWeights, Word, find, find_word, hold, read, telling_words
 from bunrui.models.heads import HeadForm, Keys, LinearHead, train_arow, train_nbsvm
 from bunrui.models.kinds import MOST_FEATURES, TRAINED, is_kept, reads_table
 from bunrui.models.loo import CountedCorpus
@@ -227,7 +227,7 @@ class Fitted:
         columns = self._columns(find(self._view, list(reading.counts))).tolist()
         known = np.array([column in by_column for column in columns], bool)
         values = np.array([by_column.get(column, 0.0) for column in columns], np.float64)
-        return duel.explanation(document, bias, place_on_text(reading, values, known), reading, known)
+        return duel.explanation(document, bias, reading.contributions(values, known), reading.unknown(known))
 
     def words(self, question: WordQuestion) -> list[Word]:
         """The words that speak for a label, as `telling_words` has them."""

@@ -27,6 +27,9 @@ from bunrui.sparse import Floats, Integers
 if TYPE_CHECKING:
     from bunrui.classcounts import SparseCounts
 
+Value = Callable[["FeatureCounts"], Floats]
+"""A number for each cell, or for each feature."""
+
 _NO_KEEP = np.empty(0, np.uint8)
 
 # Cells that are weighed at a time: some 60 MB with their weights.
@@ -187,21 +190,14 @@ def in_blocks(view: CountView, ids: npt.NDArray[np.uint32], by_docs: bool) -> It
 class Summing(Protocol):
     """A view that sums its features up by itself, as leave-one-out does for many documents at once."""
 
-    def sum_cells(self, value: Callable[[FeatureCounts], Floats], by_class: bool, by_word: bool) -> Floats:
+    def sum_cells(self, value: Value, by_class: bool, by_word: bool) -> Floats:
         """The sum of a value over all cells, by class."""
 
-    def sum_features(self, value: Callable[[FeatureCounts], Floats], by_word: bool) -> Floats:
+    def sum_features(self, value: Value, by_word: bool) -> Floats:
         """The sum of a value over all features, one for all classes or one by class."""
 
 
-def sum_cells(
-    view: CountView,
-    value: Callable[[FeatureCounts], Floats],
-    by_docs: bool,
-    *,
-    by_class: bool = True,
-    by_word: bool = True,
-) -> Floats:
+def sum_cells(view: CountView, value: Value, by_docs: bool, *, by_class: bool = True, by_word: bool = True) -> Floats:
     """The sum of a value over all cells of a view, by class, the same in any order.
 
     `by_class`: the value of a cell depends on its class; `by_word`: on its word.  Else it depends on counts alone.
@@ -214,9 +210,7 @@ def sum_cells(
     return exact_sums_of(((value(cells), cells.classes) for cells in blocks), len(view.doc_count))
 
 
-def sum_features(
-    view: CountView, value: Callable[[FeatureCounts], Floats], by_docs: bool, *, by_word: bool = True
-) -> Floats:
+def sum_features(view: CountView, value: Value, by_docs: bool, *, by_word: bool = True) -> Floats:
     """The sum of a value over all features of a view, the same in any order: one for all classes."""
     if isinstance(view, Summing):
         return view.sum_features(value, by_word)
@@ -246,7 +240,7 @@ class Tally(NamedTuple):
     n_features: Integers
     others: Callable[[], Iterator[FeatureCounts]]
 
-    def sum_cells(self, value: Callable[[FeatureCounts], Floats]) -> Integers:
+    def sum_cells(self, value: Value) -> Integers:
         """The sum of a value by class, in the halves of `kernel.arithmetic`."""
         n_classes, n_pairs = self.n_cells.shape
         sums = halves_of(value(self.pairs), np.arange(n_pairs), n_pairs) @ self.n_cells.T
@@ -254,7 +248,7 @@ class Tally(NamedTuple):
             sums += halves_of(value(cells), cells.classes, n_classes)
         return sums
 
-    def sum_features(self, value: Callable[[FeatureCounts], Floats]) -> Integers:
+    def sum_features(self, value: Value) -> Integers:
         """The sum of a value over features, in halves, (2, 1)."""
         n = len(self.n_features)
         sums = halves_of(value(self.pairs), np.arange(n), n) @ self.n_features[:, None]
