@@ -178,13 +178,9 @@ class Sparse:
         if known.all():
             return self.with_data(values)
         new = ~known
-        lengths = self.lengths + np.bincount(rows[new], minlength=self.shape[0])
-        return Sparse(
-            np.concatenate([[0], np.cumsum(lengths)]),
-            np.insert(self.indices, places[new], other.indices[new]),
-            np.insert(values, places[new], more[new]),
-            self.shape,
-        )
+        starts = np.concatenate([[0], np.cumsum(self.lengths + np.bincount(rows[new], minlength=self.shape[0]))])
+        indices = np.insert(self.indices, places[new], other.indices[new])
+        return Sparse(starts, indices, np.insert(values, places[new], more[new]), self.shape)
 
     def _find(self, rows: Integers, columns: Numbers) -> Integers:
         """The places of cells in their rows, or where they would stand: by bisection, all at once."""

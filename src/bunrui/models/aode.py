@@ -104,13 +104,9 @@ def beyond(table: PairTable, sizes: Integers, usual: Integers, other: Integers) 
     expected = weights[:, usual]
     own = expected[np.arange(len(column)), column]
     base = table.base.reshape(-1, n_classes) + expected.sum(axis=1) - own
-    return PairTable(
-        base.reshape(-1),
-        (weights[:, other] - expected).reshape(-1),
-        table.bayes_base + bayes[usual].sum(axis=0),
-        (bayes[other] - bayes[usual]).reshape(-1),
-        table.defaults,
-    )
+    bayes_base, more = table.bayes_base + bayes[usual].sum(axis=0), bayes[other] - bayes[usual]
+    beyond_usual = (weights[:, other] - expected).reshape(-1)
+    return PairTable(base.reshape(-1), beyond_usual, bayes_base, more.reshape(-1), table.defaults)
 
 
 # Counting

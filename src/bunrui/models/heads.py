@@ -632,21 +632,20 @@ class Arow(PriorHead):
         super().set_arrays(weights, to_learn)
         if not to_learn:
             return
+        # Copies: kernels write to them.
         n_places, n_margins = self.weights.shape
-        self.variance = take(weights, "variance", np.float64, (n_places, n_margins), 0)
-        self.totals = take(weights, "totals", np.float64, (n_places,), 0)
-        self.uses = take(weights, "uses", np.int64, (n_places,), 0)
-        self.bias = take(weights, "bias", np.float64, (n_margins,))
-        self.bias_variance = take(weights, "bias_variance", np.float64, (n_margins,), 0)
-        self.mass = take(weights, "mass", np.float64, (1 + n_margins,), 0)
+        self.weights, self.place_of, self.factor = self.weights.copy(), self.place_of.copy(), self.factor.copy()
+        self.uses = take(weights, "uses", np.int64, (n_places,), 0).copy()
+        self.bias = take(weights, "bias", np.float64, (n_margins,)).copy()
+        positive = {"variance": (n_places, n_margins), "totals": (n_places,), "bias_variance": (n_margins,)}
+        for name, shape in (positive | {"mass": (1 + n_margins,)}).items():
+            setattr(self, name, take(weights, name, np.float64, shape, 0).copy())
         self.unit = take_fact(weights, "unit", float, type(None))
         self.n_docs, self.n_features = take_fact(weights, "n_docs", float), take_fact(weights, "n_features", int)
         self.n_places = n_places
         used = self.place_of[self.place_of >= 0]
         if len(used) != self.n_features or not np.array_equal(np.bincount(used, minlength=n_places), self.uses):
             raise DataError("the weights have columns at other places than they say")
-        for name in ("place_of", "factor", "weights", "variance", "totals", "uses", "bias", "bias_variance", "mass"):
-            setattr(self, name, getattr(self, name).copy())
 
     def _n_margins(self, weights: Parameters) -> int:
         self.labels = take_labels(weights, "labels")

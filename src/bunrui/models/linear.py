@@ -90,13 +90,8 @@ class Reader:
         counts = view.counts
         self.version = counts.version
         self.classes, self.columns, self.dtype = counts.live
-        self.linear = Linear(
-            scorer.bias,
-            scorer.scale,
-            scorer.slope,
-            scorer.unseen,
-            np.array([int(scorer.presence), int(smooth_unseen)], np.int64),
-        )
+        reading = np.array([int(scorer.presence), int(smooth_unseen)], np.int64)
+        self.linear = Linear(scorer.bias, scorer.scale, scorer.slope, scorer.unseen, reading)
         self._weights: Weights | None = None
         self._known_bounds: Bounds | None = None
         self._has_answered = False
@@ -128,13 +123,8 @@ class Reader:
         n = len(ids)
         n_classes = len(self.view.counts.labels)
         square = n_classes < FEW_CLASSES
-        empty = scoring.Table(
-            np.empty(0 if square else n, np.int64),
-            np.zeros(n, np.int32),
-            np.empty(0, np.int32),
-            np.empty(0),
-            np.zeros(n if self.scorer.share else 0),
-        )
+        starts, shared = np.empty(0 if square else n, np.int64), np.zeros(n if self.scorer.share else 0)
+        empty = scoring.Table(starts, np.zeros(n, np.int32), np.empty(0, np.int32), np.empty(0), shared)
         places = np.arange(n, dtype=np.uint32)
         lengths = empty._replace(lengths=self.view.sizes(ids).astype(np.int32))
         size = max(1, run(scoring.lay_out, places, lengths, n_classes, empty, 0))

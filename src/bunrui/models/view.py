@@ -297,14 +297,8 @@ class FeatureCounts(NamedTuple):
     def of_table(cls, ids: npt.NDArray[np.uint32], table: npt.NDArray[Any], totals: npt.NDArray[Any]) -> FeatureCounts:
         """Some features with a cell for every class, be it 0, (n_features, n_classes)."""
         n, n_classes = table.shape
-        return cls(
-            ids,
-            np.arange(n, dtype=np.int64) * n_classes,
-            np.full(n, n_classes, np.int32),
-            np.tile(np.arange(n_classes, dtype=np.int32), n),
-            table.reshape(-1),
-            totals,
-        )
+        lengths, classes = np.full(n, n_classes, np.int32), np.tile(np.arange(n_classes, dtype=np.int32), n)
+        return cls(ids, np.arange(n) * n_classes, lengths, classes, table.reshape(-1), totals)
 
     def spread(self, by_feature: Any) -> Any:
         """A value for each feature → for each cell."""
@@ -356,33 +350,18 @@ def _check_filled(n_features: int, n_classes: int) -> None:
         raise OptionError(
             f"{n_features:,} features × {n_classes:,} classes are too many for weights of every class",
             option="against_rest",
-            hint=(
-                "leave ",
-                Option("against_rest"),
-                " out, or read fewer features, for texts with ",
-                Option("min_df"),
-                " or ",
-                Option("max_features"),
-            ),
+            hint=("leave ", Option("against_rest"), " out, or read fewer features"),
         )
 
 
 def gather(counts: Counts, ids: npt.NDArray[np.uint32], by_docs: bool) -> FeatureCounts:
     """The cells of some features: occurrences, or documents."""
-    p = counts.postings
-    n = len(ids)
-    total = int(p.lengths[ids].sum())
-    cells = FeatureCounts(
-        ids,
-        np.empty(n, np.int64),
-        np.empty(n, np.int32),
-        np.empty(total, np.int32),
-        np.empty(total, np.int64),
-        np.empty(n, np.int64),
-    )
-    out = (cells.starts, cells.lengths, cells.classes, cells.counts, cells.totals)
-    run(scoring.gather, p, ids, int(by_docs), *out)
-    return cells
+    n_cells = int(counts.postings.lengths[ids].sum())
+    starts, totals = np.empty((2, len(ids)), np.int64)
+    lengths, classes = np.empty(len(ids), np.int32), np.empty(n_cells, np.int32)
+    found = np.empty(n_cells, np.int64)
+    run(scoring.gather, counts.postings, ids, int(by_docs), starts, lengths, classes, found, totals)
+    return FeatureCounts(ids, starts, lengths, classes, found, totals)
 
 
 def select(counts: Counts, min_df: int, max_features: int | tuple[str, int] | None) -> View:
