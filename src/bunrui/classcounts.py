@@ -54,17 +54,6 @@ _NARROW = 1 << 16
 # Labels
 
 
-def sort_labels(labels: Any) -> Labels:
-    """The distinct labels, sorted.
-
-    Examples
-    --------
-    >>> sort_labels(["b", "a", "b"]).tolist()
-    ['a', 'b']
-    """
-    return encode_labels(np.asarray(labels).reshape(-1))[0]
-
-
 def encode_labels(labels: Labels) -> Encoded:
     """The distinct labels, sorted, and the place of every label among them."""
     try:
@@ -128,7 +117,7 @@ def declare(declared: Labels | None, known: Labels, given: Any, found: Labels) -
     Where none were given before, all that are `known` count as given.
     """
     if given is not None:
-        declared = join_labels(known if declared is None else declared, sort_labels(given))
+        declared = join_labels(known if declared is None else declared, encode_labels(np.asarray(given).reshape(-1))[0])
     if declared is not None:
         check_among(found, declared)
     return declared

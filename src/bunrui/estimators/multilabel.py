@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
 import numpy as np
@@ -477,9 +476,14 @@ def log_odds(model: DiscreteNB, learned: LabelCounts, X: Any) -> Floats:
     -inf for a label that no row had, and inf for one that all had.
     """
     n_labels = len(learned.classes)
+
+    def make() -> tuple[Floats, Floats]:
+        every = np.arange(learned.n_features, dtype=np.uint32)
+        _, tables, biases = zip(*_tables(model, learned, every), strict=True)
+        return np.hstack(tables), np.concatenate(biases)
+
     if learned.n_features * n_labels <= DENSE_CELLS:
         # Made once for the same counts and parameters.
-        make = partial(_whole_table, model, learned)
         table, bias = learned.once("table", (type(model), model.key()), make)
         scores = np.asarray(X @ table + bias)
     else:
@@ -492,13 +496,6 @@ def log_odds(model: DiscreteNB, learned: LabelCounts, X: Any) -> Floats:
     scores[:, learned.doc_count >= learned.n_docs] = np.inf
     scores[:, learned.doc_count == 0] = -np.inf
     return scores
-
-
-def _whole_table(model: DiscreteNB, learned: LabelCounts) -> tuple[Floats, Floats]:
-    """The weights of all columns and labels, and the biases of the labels."""
-    ids = np.arange(learned.n_features, dtype=np.uint32)
-    _, tables, biases = zip(*_tables(model, learned, ids), strict=True)
-    return np.hstack(tables), np.concatenate(biases)
 
 
 def _tables(model: DiscreteNB, learned: LabelCounts, ids: Ids) -> Iterator[tuple[slice, Floats, Floats]]:

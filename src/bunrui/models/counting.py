@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -20,7 +20,7 @@ from bunrui.models.linear import Reader, log_sum_exp
 from bunrui.models.model import Best, Options, WordQuestion
 from bunrui.models.rest import log_label_prior
 from bunrui.models.scorer import Docs, Scorer, Smoothing, log_prior
-from bunrui.models.view import CountView, View, select, whole
+from bunrui.models.view import CountView, select, whole
 from bunrui.sparse import Floats
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class CountingModel:
     @cached_property
     def scorer_of_nothing(self) -> Scorer:
         """The scorer of no counts: it tells whether the model counts documents, and reads presence."""
-        return self._scorer(_nothing(), np.empty(0))
+        return self._scorer(whole(Counts()), np.empty(0))
 
     def explain(self, text: Any, label: Label | None, against: Label | None) -> Explanation:
         """Explain a label against another: the share of every feature of a text in the difference of their scores."""
@@ -184,11 +184,6 @@ class CountingModel:
         """Call `make` with the reader, while nothing is learned."""
         with self.memory.lock.read():
             return make(self.reader())
-
-
-@cache
-def _nothing() -> View:
-    return whole(Counts())
 
 
 def several_labels_error(model: str) -> OptionError:

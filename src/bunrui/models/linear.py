@@ -108,15 +108,12 @@ class Reader:
         if self._weights is None:
             with self._lock:
                 if self._weights is None:
-                    self._weights = self._make_weights()
+                    counts, scorer = self.view.counts, self.scorer
+                    how = {"by_docs": scorer.by_docs, "by_word": scorer.by_word}
+                    alike = group(counts.postings, self.view.feature_ids(), counts.n_ids, **how)
+                    index = new_index(counts.vocabulary, alike.places, alike.n_known)
+                    self._weights = Weights(index, self._make_table(alike.firsts), self.linear)
         return self._weights
-
-    def _make_weights(self) -> Weights:
-        counts, scorer = self.view.counts, self.scorer
-        how = {"by_docs": scorer.by_docs, "by_word": scorer.by_word}
-        alike = group(counts.postings, self.view.feature_ids(), counts.n_ids, **how)
-        index = new_index(counts.vocabulary, alike.places, alike.n_known)
-        return Weights(index, self._make_table(alike.firsts), self.linear)
 
     def _make_table(self, ids: npt.NDArray[np.uint32]) -> scoring.Table:
         """The weights of some features, by place."""
@@ -300,19 +297,17 @@ class Table:
     def __init__(self, view: MatrixView, scorer: Scorer) -> None:
         self.view = view
         self.scorer = scorer
-        self._is_made = False
 
     @cached_property
     def weights(self) -> Floats:
         """The weights of all features, (n_features, n_classes)."""
-        self._is_made = True
         return dense_table(self.view, self.scorer)
 
     def scores(self, X: Any) -> Floats:
         """The scores of every row of an array or of sparse rows, (n_rows, n_classes)."""
         if self.view.n_features * len(self.scorer.slope) > DENSE_CELLS:
             return self._sparse_scores(Sparse.of(X))
-        if not self._is_made and hasattr(X, "indptr") and 4 * len(X.data) < self.view.n_features:
+        if "weights" not in self.__dict__ and hasattr(X, "indptr") and 4 * len(X.data) < self.view.n_features:
             # The weights of these columns alone, in the same order: the same bits, and nothing that waits for a table.
             columns, places = np.unique(X.indices, return_inverse=True)
             weights = dense_table(self.view, self.scorer, columns.astype(np.uint32))
