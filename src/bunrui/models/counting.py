@@ -136,15 +136,9 @@ class CountingModel:
         model = self._against_rest if odds else self
         if not model.one_pass:
             return corpus.score_one_by_one(lambda memory: replace(model, memory=memory))
-        by_docs, min_df = model.scorer_of_nothing.by_docs, self.options["min_df"]
-        how = {
-            "prior_name": model._prior_name,
-            "by_docs": by_docs,
-            "by_label": model.by_label,
-            "min_df": min_df,
-            "smooth": self._smooths_unseen,
-        }
-        return corpus.score(model._scorer, model._log_prior, **how)
+        how = {"by_docs": model.scorer_of_nothing.by_docs, "by_label": model.by_label, "smooth": self._smooths_unseen}
+        name, min_df = model._prior_name, self.options["min_df"]
+        return corpus.score(model._scorer, model._log_prior, prior_name=name, min_df=min_df, **how)
 
     @property
     def _prior_name(self) -> str:
