@@ -265,14 +265,14 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "prior": (
         {"prior": "jeffreys"},
-        "there is no prior 'jeffreys': choose 'empirical', 'uniform', 'smoothed' or ('smoothed', λ), "
-        "or give a mapping from label to probability",
+        "there is no prior 'jeffreys': choose 'empirical', 'uniform', 'smoothed', ('smoothed', λ) "
+        "or a mapping from label to probability",
     ),
     "λ of the prior": ({"prior": ("smoothed", 0)}, "λ of a smoothed prior should be above 0, not 0"),
     "λ of another prior": (
         {"prior": ("uniform", 1)},
-        "there is no prior ('uniform', 1): choose 'empirical', 'uniform', 'smoothed' or ('smoothed', λ), "
-        "or give a mapping from label to probability",
+        "there is no prior ('uniform', 1): choose 'empirical', 'uniform', 'smoothed', ('smoothed', λ) "
+        "or a mapping from label to probability",
     ),
     "unseen": ({"unseen": "guess"}, "unseen should be 'ignore' or 'smooth', not 'guess'"),
     "min_df 0": ({"min_df": 0}, "min_df should be a whole number of documents, at least 1, not 0"),

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import bunrui
-from bunrui import ComplementNB, MultinomialNB, TextClassifier, classcounts
+from bunrui import ComplementNB, MultinomialNB, TextClassifier
 from bunrui.errors import OptionError, UnlearnError
-from bunrui.kernel import best, score
+from bunrui.kernel import best
 from bunrui.kernel.postings import HOLES, USED
 from bunrui.kernel.workspace import ITEMS
 from bunrui.models import MODELS, linear
@@ -125,7 +125,7 @@ def test_documents_of_every_kind(model: str) -> None:
 
 @every
 def test_few_classes_and_too_many_documents_for_a_matrix(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bunrui.models.counting._MOST_SCORES", 0)
+    monkeypatch.setattr("bunrui.models.linear._MOST_AT_ONCE", 0)
     texts = [["a", "b", "b"], ["b", "c"], ["c", "d", "a"]]
     for n_classes in (3, 30):
         clf = TextClassifier(model).learn(texts * 10, [f"c{k % n_classes:02d}" for k in range(30)])
@@ -191,45 +191,6 @@ def test_labels_of_many_documents_take_no_matrix() -> None:
     assert peak < 8e6
 
 
-# Weights by count
-
-
-@every
-@given(documents=DOCUMENTS, query=st.lists(WORDS, max_size=12), usual=st.sampled_from([1, 128]))
-@settings(max_examples=examples(10))
-def test_weights_by_count_give_the_same_bits(
-    model: str, documents: list[list[str]], query: list[str], usual: int
-) -> None:
-    # Often enough in every class for counts to be fewer than cells.
-    documents = [*documents, *([["the", "of", "of"]] * N_CLASSES)]
-    counted = {word: query.count(word) for word in query}
-    with pytest.MonkeyPatch.context() as patch:
-        clf = TextClassifier(model).learn(documents, labelled(documents))
-        expected = clf.scores([query]), clf.scores([counted])
-        patch.setattr(linear, "_LONG_LISTS", 0)
-        patch.setattr(linear, "_USUAL_COUNT", usual)
-        patch.setattr("bunrui.models.scorer._FEW_CELLS", 0)
-        assert np.array_equal(clf.scores([query]), expected[0])
-        assert np.array_equal(clf.scores([counted]), expected[1])
-        patch.setattr(linear, "_FEW_DOCUMENTS", 0)
-        assert np.array_equal(clf.with_model(model).scores([query]), expected[0])
-
-
-def test_weights_by_count_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    clf = TextClassifier("multinomial").learn([["the", f"w{c}"] for c in range(5000)], [f"c{c}" for c in range(5000)])
-    calls = []
-    add_counts = score.add_counts
-
-    def spied(*args: Any) -> bool:
-        calls.append(args)
-        return add_counts(*args)
-
-    monkeypatch.setattr(score, "add_counts", spied)
-    with kernels("plain"):
-        assert clf.predict([["the", "w7"]]).tolist() == ["c7"]
-    assert len(calls) == 2
-
-
 # Counts
 
 
@@ -268,27 +229,24 @@ ROWS = st.lists(
 
 
 @pytest.mark.parametrize("estimator", [MultinomialNB, ComplementNB])
-@pytest.mark.parametrize("few", [4, 4096])
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 @given(rows=ROWS)
 @settings(max_examples=examples(15))
-def test_rows_one_by_one_are_rows_at_once(estimator: Any, few: int, container: Any, rows: list[Any]) -> None:
+def test_rows_one_by_one_are_rows_at_once(estimator: Any, container: Any, rows: list[Any]) -> None:
     X, y = np.array([row for row, _ in rows]), np.array([label for _, label in rows])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(classcounts, "_FEW", few)
-        whole, grown = estimator().fit(sparse.csr_array(X), y), estimator()
-        for k in range(len(y)):
-            grown.partial_fit(container(X[k : k + 1]), y[k : k + 1])
-            grown.predict(container(X[k : k + 1]))
-        assert grown.classes_.tolist() == whole.classes_.tolist()
-        assert grown.class_count_.tolist() == whole.class_count_.tolist()
-        assert grown.feature_count_.tolist() == whole.feature_count_.tolist()
-        queries = sparse.csr_array(X)
-        assert np.array_equal(grown.predict_joint_log_proba(queries), whole.predict_joint_log_proba(queries))
-        with pytest.raises(UnlearnError):
-            grown.unlearn(container(X[:1] + X.sum() + 1), y[:1])  # more than all that was learned
-        grown.unlearn(container(X[1:]), y[1:])
-        assert grown.feature_count_.tolist() == [X[0].tolist()]
+    whole, grown = estimator().fit(sparse.csr_array(X), y), estimator()
+    for k in range(len(y)):
+        grown.partial_fit(container(X[k : k + 1]), y[k : k + 1])
+        grown.predict(container(X[k : k + 1]))
+    assert grown.classes_.tolist() == whole.classes_.tolist()
+    assert grown.class_count_.tolist() == whole.class_count_.tolist()
+    assert grown.feature_count_.tolist() == whole.feature_count_.tolist()
+    queries = sparse.csr_array(X)
+    assert np.array_equal(grown.predict_joint_log_proba(queries), whole.predict_joint_log_proba(queries))
+    with pytest.raises(UnlearnError):
+        grown.unlearn(container(X[:1] + X.sum() + 1), y[:1])  # more than all that was learned
+    grown.unlearn(container(X[1:]), y[1:])
+    assert grown.feature_count_.tolist() == [X[0].tolist()]
 
 
 @pytest.mark.parametrize("estimator", [MultinomialNB, ComplementNB])

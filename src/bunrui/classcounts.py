@@ -3,8 +3,17 @@
     classes           sorted labels                  doc_count[c]    rows of class c, or the sum of their weights
     parts             the counts of the rows, each with an axis of classes
 
-All parts have one algebra: `plus` adds rows, `minus` takes rows back, `over` makes room for more classes.  All three
-return new counts, or raise an error; counts never change.  A part knows how to move, add and check its own cells:
+All parts have one algebra.  Each method returns new counts, or raises an error; counts never change:
+
+    refusal(other, whole_rows)             the reason why others cannot be taken back exactly, or None; `whole_rows`:
+                                           rows have whole weights
+    over(places, n_classes)                the same where class c is places[c] of more classes
+    plus(other)                            the counts of both; they have the same classes
+    minus(other, classes, doc_count)       without others; `doc_count` rows are left in each class.  UnlearnError where
+                                           no rows could leave this
+    keep(alive)                            the classes that are marked; features and values without counts go
+
+A part knows how to move, add and check its own cells:
 
     SparseCounts      columns of a matrix, or words       (n_features, n_classes), cells that are not zero
     ValueCounts       values of columns, or pairs         (n_values, n_classes), (n_values, n_values, n_classes)
@@ -20,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -29,14 +38,14 @@ from bunrui.errors import DataError, LabelError, UnlearnError
 from bunrui.sparse import Floats, Integers, Numbers, Sparse, count_by_class
 
 Labels = npt.NDArray[Any]
+Encoded = tuple[Labels, Integers]
+"""The classes, and the class of every row as its place among them."""
 Places = tuple[dict[Any, int], ...]
 
 # float64 holds every whole number up to here.
 _MOST = 2**53
 # Rounding may leave this share of a number that is taken back.
 ROUNDING = 1e-9
-# Cells that may lie beside the others (`Recent`).
-_FEW = 4096
 MOST_PAIRS = 1 << 26  # of pair counts: 512 MB; with their logarithms, a process peaks at 2.3 GB
 # Integers in a range below this are numbered through a table, 6 ms for a million against 90 ms by sorting.
 _NARROW = 1 << 16
@@ -45,18 +54,7 @@ _NARROW = 1 << 16
 # Labels
 
 
-def sort_labels(labels: Any) -> Labels:
-    """The distinct labels, sorted.
-
-    Examples
-    --------
-    >>> sort_labels(["b", "a", "b"]).tolist()
-    ['a', 'b']
-    """
-    return encode_labels(np.asarray(labels).reshape(-1))[0]
-
-
-def encode_labels(labels: Labels) -> tuple[Labels, Integers]:
+def encode_labels(labels: Labels) -> Encoded:
     """The distinct labels, sorted, and the place of every label among them."""
     try:
         classes, codes = np.unique(labels, return_inverse=True)
@@ -119,7 +117,7 @@ def declare(declared: Labels | None, known: Labels, given: Any, found: Labels) -
     Where none were given before, all that are `known` count as given.
     """
     if given is not None:
-        declared = join_labels(known if declared is None else declared, sort_labels(given))
+        declared = join_labels(known if declared is None else declared, encode_labels(np.asarray(given).reshape(-1))[0])
     if declared is not None:
         check_among(found, declared)
     return declared
@@ -132,30 +130,25 @@ def _is_number(labels: Labels) -> bool:
 # The algebra
 
 
-class Part(Protocol):
-    """One kind of counts of rows, class by class."""
+@dataclass(frozen=True, eq=False)
+class ClassCounts:
+    """Rows by class, and their counts.
 
-    def refusal(self, other: Any, whole_rows: bool) -> str | None:
-        """The reason why others cannot be taken back exactly, or None; `whole_rows`: rows have whole weights."""
+    Attributes
+    ----------
+    classes : (n_classes,)
+        Sorted.
+    doc_count : (n_classes,) int64 or float64
+        Rows by class, or the sum of their weights.
+    parts : mapping from a name to a part
+    memo : dict
+        Results that were computed from the counts, kept for the next question; a pickle leaves them out.
+    """
 
-    def over(self, places: Integers, n_classes: int) -> Self:
-        """The same where class c is places[c] of more classes."""
-
-    def plus(self, other: Self) -> Self:
-        """The counts of both; they have the same classes."""
-
-    def minus(self, other: Self, classes: Labels, doc_count: Numbers) -> Self:
-        """Without others; `doc_count` rows are left in each class.  UnlearnError where no rows could leave this."""
-
-    def keep(self, alive: npt.NDArray[np.bool_]) -> Self:
-        """The classes that are marked; features and values without counts go."""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Remembering:
-    """Counts with the results that were computed from them, kept for the next question; a pickle leaves them out."""
-
-    memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    classes: Labels
+    doc_count: Numbers
+    parts: Mapping[Hashable, Any]
+    memo: dict[Hashable, Any] = field(default_factory=dict, repr=False, kw_only=True)
 
     def once(self, name: Hashable, key: Any, make: Callable[[], Any]) -> Any:
         """The result of `make`, which is called once for the same key."""
@@ -168,26 +161,8 @@ class Remembering:
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"memo": {}}
 
-
-@dataclass(frozen=True, eq=False)
-class ClassCounts(Remembering):
-    """Rows by class, and their counts.
-
-    Attributes
-    ----------
-    classes : (n_classes,)
-        Sorted.
-    doc_count : (n_classes,) int64 or float64
-        Rows by class, or the sum of their weights.
-    parts : mapping from a name to Part
-    """
-
-    classes: Labels
-    doc_count: Numbers
-    parts: Mapping[Hashable, Any]
-
     @classmethod
-    def of(cls, labels: tuple[Labels, Integers], weights: Numbers, part: Any) -> ClassCounts:
+    def of(cls, labels: Encoded, weights: Numbers, part: Any) -> ClassCounts:
         """Counts of one part."""
         return cls(labels[0], count_docs(labels, weights), {"": part})
 
@@ -196,24 +171,23 @@ class ClassCounts(Remembering):
         """The part of counts that have one."""
         return self.parts[""]
 
-    def over(self, classes: Labels) -> ClassCounts:
+    def over(self, classes: Labels) -> Self:
         """The same among more classes."""
         if len(classes) == len(self.classes):
             return self
         places = np.searchsorted(classes, self.classes.astype(classes.dtype))
         doc_count = np.zeros(len(classes), self.doc_count.dtype)
         doc_count[places] = self.doc_count
-        parts = {name: part.over(places, len(classes)) for name, part in self.parts.items()}
-        return ClassCounts(classes, doc_count, parts)
+        return self._with(classes, doc_count, {name: p.over(places, len(classes)) for name, p in self.parts.items()})
 
-    def plus(self, other: ClassCounts) -> ClassCounts:
+    def plus(self, other: Self) -> Self:
         """The rows of both."""
         classes = join_labels(self.classes, other.classes)
         mine, theirs = self.over(classes), other.over(classes)
         parts = {name: part.plus(theirs.parts[name]) for name, part in mine.parts.items()}
-        return ClassCounts(classes, mine.doc_count + theirs.doc_count, parts)
+        return self._with(classes, mine.doc_count + theirs.doc_count, parts)
 
-    def minus(self, other: ClassCounts, keep: Labels, exact: bool) -> ClassCounts:
+    def minus(self, other: Self, keep: Labels, exact: bool) -> Self:
         """Without some rows.
 
         Classes that have no rows any more go, but for those in `keep`.  With `exact`, counts that cannot be taken back
@@ -236,10 +210,13 @@ class ClassCounts(Remembering):
         left = {name: part.minus(theirs.parts[name], self.classes, doc_count) for name, part in self.parts.items()}
         check_left(self.classes, doc_count)
         parts = {name: part.keep(alive) for name, part in left.items()}
-        return ClassCounts(self.classes[alive], doc_count[alive], parts)
+        return self._with(self.classes[alive], doc_count[alive], parts)
+
+    def _with(self, classes: Labels, doc_count: Numbers, parts: Mapping[Hashable, Any]) -> Self:
+        return replace(self, classes=classes, doc_count=doc_count, parts=parts, memo={})
 
 
-def count_docs(labels: tuple[Labels, Integers], weights: Numbers) -> Numbers:
+def count_docs(labels: Encoded, weights: Numbers) -> Numbers:
     """The sum of the weights of rows by class."""
     classes, codes = labels
     doc_count = np.zeros(len(classes), weights.dtype)
@@ -280,85 +257,43 @@ def as_whole(X: Any) -> Any:
 # Columns of a matrix, and words
 
 
-class Recent(NamedTuple):
-    """Cells in the order in which they came; a pair of feature and class may come several times."""
-
-    features: Integers
-    classes: Integers
-    values: Integers
-
-    def joined(self, other: Recent) -> Recent:
-        """The cells of both."""
-        return Recent(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
-
-    def table(self, shape: tuple[int, int]) -> Sparse:
-        """The sums of cells that came several times."""
-        return Sparse.of_cells(self.features, self.classes, self.values, shape)
-
-    def among(self, ids: Numbers) -> Recent:
-        """The cells of the features `ids`, which are numbered by their place there."""
-        order = np.argsort(ids, kind="stable")
-        places = np.minimum(np.searchsorted(ids[order], self.features), max(len(ids) - 1, 0))
-        there = np.flatnonzero(ids[order[places]] == self.features) if len(ids) else places[:0]
-        return Recent(order[places[there]], self.classes[there], self.values[there])
-
-
 @dataclass(frozen=True, eq=False)
 class SparseCounts:
     """Counts by feature and class: the sum of a column over the rows of a class.
 
-    So that learning one row does not cost a copy of all cells, a few that came last lie beside them.
-
     Attributes
     ----------
-    base : Sparse of int64 or float64, (n_features, n_classes)
-        The cells, but for those that came last.
+    cells : Sparse of int64 or float64, (n_features, n_classes)
     presence : bool
         Whether no row adds more than its weight to a cell.
-    recent : Recent, optional
     words : tuple of str, optional
         Sorted names of the features, where new ones may come.
     known_sum : (n_classes,), optional
         `class_sum`, where it is known already.
     """
 
-    base: Sparse
+    cells: Sparse
     presence: bool = False
-    recent: Recent | None = None
     words: tuple[str, ...] | None = None
     known_sum: Numbers | None = field(default=None, repr=False)
 
     @property
     def n_features(self) -> int:
         """The columns."""
-        return self.base.shape[0]
+        return self.cells.shape[0]
 
     @property
     def is_whole(self) -> bool:
         """Whether all counts are whole numbers."""
-        return bool(self.base.data.dtype.kind == "i")
-
-    @cached_property
-    def cells(self) -> Sparse:
-        """All cells."""
-        return self.base if self.recent is None else self.base.plus(self.recent.table(self.base.shape))
-
-    def cells_of(self, ids: Numbers) -> Sparse:
-        """The cells of some features, (n_ids, n_classes)."""
-        if self.recent is None or "cells" in self.__dict__:
-            return self.cells.take(ids)
-        cells, more = self.base.take(ids), self.recent.among(ids)
-        return cells.plus(more.table(cells.shape)) if len(more.classes) else cells
+        return bool(self.cells.data.dtype.kind == "i")
 
     @cached_property
     def class_sum(self) -> Numbers:
         """The sum of all cells of a class, (n_classes,)."""
         if self.known_sum is not None:
             return self.known_sum
-        out = np.zeros(self.base.shape[1], self.base.data.dtype)
-        np.add.at(out, self.base.indices, self.base.data)
-        if self.recent is not None:
-            np.add.at(out, self.recent.classes, self.recent.values)
+        out = np.zeros(self.cells.shape[1], self.cells.data.dtype)
+        np.add.at(out, self.cells.indices, self.cells.data)
         return out
 
     def refusal(self, other: SparseCounts, whole_rows: bool) -> str | None:
@@ -372,26 +307,19 @@ class SparseCounts:
 
     def over(self, places: Integers, n_classes: int) -> SparseCounts:
         """The same among more classes."""
-        base = self.base.at(places[self.base.indices], n_classes)
-        recent = None if self.recent is None else self.recent._replace(classes=places[self.recent.classes])
-        return replace(self, base=base, recent=recent, known_sum=None)
+        return self._with_cells(self.cells.at(places[self.cells.indices], n_classes))
 
     def plus(self, other: SparseCounts) -> SparseCounts:
         """The counts of both."""
         if self.words != other.words:
             words = tuple(sorted({*(self.words or ()), *(other.words or ())}))
             return self._among(words).plus(other._among(words))
-        whole = self.is_whole and other.is_whole
-        # The estimate is rounded, the sum of integers would wrap round.
-        if whole and self.class_sum.sum(dtype=np.float64) + other.class_sum.sum(dtype=np.float64) >= _MOST:
-            cells = self.cells.with_data(self.cells.data.astype(np.float64))
-            return self._with_cells(cells.plus(other.cells))
-        few = other.recent
-        if few is None or other.base.n_cells or not whole:
+        if not (self.is_whole and other.is_whole):
             return self._with_cells(self.cells.plus(other.cells))
-        recent = few if self.recent is None else self.recent.joined(few)
-        more = replace(self, recent=recent, known_sum=self.class_sum + other.class_sum)
-        return more if len(recent.values) <= _FEW else more._with_cells(more.cells)
+        # The estimate is rounded, the sum of integers would wrap round.
+        if self.class_sum.sum(dtype=np.float64) + other.class_sum.sum(dtype=np.float64) >= _MOST:
+            return self._with_cells(self.cells.with_data(self.cells.data.astype(np.float64)).plus(other.cells))
+        return replace(self, cells=self.cells.plus(other.cells), known_sum=self.class_sum + other.class_sum)
 
     def minus(self, other: SparseCounts, classes: Labels, doc_count: Numbers) -> SparseCounts:
         """Without the counts of some rows."""
@@ -430,7 +358,7 @@ class SparseCounts:
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def _with_cells(self, cells: Sparse) -> SparseCounts:
-        return replace(self, base=cells, recent=None, known_sum=None)
+        return replace(self, cells=cells, known_sum=None)
 
     def _among(self, words: tuple[str, ...]) -> SparseCounts:
         """The same with a row for each of more words."""
@@ -444,7 +372,7 @@ class SparseCounts:
 
 
 def count_cells(
-    X: Any, labels: tuple[Labels, Integers], weights: Numbers, presence: bool, words: tuple[str, ...] | None = None
+    X: Any, labels: Encoded, weights: Numbers, presence: bool, words: tuple[str, ...] | None = None
 ) -> ClassCounts:
     """Count rows.
 
@@ -455,19 +383,12 @@ def count_cells(
     weights : (n_rows,) int64 or float64
     words : names of the features, sorted, where new ones may come; those that no row has are left out
     """
-    (classes, codes), n_features = labels, int(X.shape[1])
+    classes, codes = labels
     X = X if isinstance(X, np.ndarray) else Sparse.of(X)
     values = X if isinstance(X, np.ndarray) else X.data
     whole = bool(values.dtype.kind == weights.dtype.kind == "i")
     if whole and float(np.abs(values).max(initial=0)) * float(weights.sum()) >= _MOST:
         whole, X = False, X.astype(np.float64) if isinstance(X, np.ndarray) else X.with_data(values.astype(np.float64))
-    if whole and words is None and isinstance(X, Sparse) and X.n_cells <= _FEW:
-        rows = X.row_of_cells()
-        values = X.data * weights[rows]
-        there = np.flatnonzero(values)
-        recent = Recent(X.indices[there].astype(np.int64), codes[rows[there]], values[there])
-        empty = Sparse.zeros((n_features, len(classes)))
-        return ClassCounts.of(labels, weights, SparseCounts(empty, presence, recent))
     cells = count_by_class(X, codes, weights, len(classes)).without_zeros()
     part = SparseCounts(cells, presence, words=words)
     return ClassCounts.of(labels, weights, part if words is None else part.keep(np.ones(len(classes), bool)))

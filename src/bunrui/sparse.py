@@ -26,8 +26,8 @@ Integers = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[Any]
 
-# Up to this size, a dense table (128 MB) collects sums; beyond it, cells are sorted.
-_DENSE_CELLS = 1 << 24
+# Up to this size, a dense table (128 MB) collects sums, unless it has many times the cells; else cells are sorted.
+_DENSE_CELLS, _MANY_TIMES = 1 << 24, 64
 # Rows for which a thread is worth while.
 _WORTH_A_THREAD = 1 << 10
 
@@ -48,7 +48,7 @@ class Sparse:
     Examples
     --------
     >>> table = Sparse.of(np.array([[0, 2], [3, 0]]))
-    >>> table.plus(table).toarray().tolist(), table.minus(table).n_cells
+    >>> table.plus(table).toarray().tolist(), table.plus(table, -1).without_zeros().n_cells
     ([[0, 4], [6, 0]], 0)
     """
 
@@ -178,13 +178,9 @@ class Sparse:
         if known.all():
             return self.with_data(values)
         new = ~known
-        lengths = self.lengths + np.bincount(rows[new], minlength=self.shape[0])
-        return Sparse(
-            np.concatenate([[0], np.cumsum(lengths)]),
-            np.insert(self.indices, places[new], other.indices[new]),
-            np.insert(values, places[new], more[new]),
-            self.shape,
-        )
+        starts = np.concatenate([[0], np.cumsum(self.lengths + np.bincount(rows[new], minlength=self.shape[0]))])
+        indices = np.insert(self.indices, places[new], other.indices[new])
+        return Sparse(starts, indices, np.insert(values, places[new], more[new]), self.shape)
 
     def _find(self, rows: Integers, columns: Numbers) -> Integers:
         """The places of cells in their rows, or where they would stand: by bisection, all at once."""
@@ -195,16 +191,6 @@ class Sparse:
             is_left = (low < high) & (self.indices[np.minimum(middle, last)] < columns)
             low, high = np.where(is_left, middle + 1, low), np.where(is_left, high, middle)
         return low
-
-    def minus(self, other: Sparse) -> Sparse:
-        """The difference, without cells that are zero."""
-        return self.plus(other, -1).without_zeros()
-
-    def equals(self, other: Sparse) -> bool:
-        """Tell whether both have the same numbers."""
-        mine, theirs = self.without_zeros(), other.without_zeros()
-        parts = ((getattr(each, name) for each in (mine, theirs)) for name in ("indptr", "indices", "data"))
-        return self.shape == other.shape and all(np.array_equal(*pair) for pair in parts)
 
     # Sums and products
 
@@ -251,7 +237,7 @@ def count_by_class(X: Any, codes: Integers, weights: Numbers, n_classes: int) ->
     values = X.data * weights[rows]
     columns = X.indices.astype(np.int64)
     shape = (X.shape[1], n_classes)
-    if shape[0] * shape[1] <= _DENSE_CELLS:
+    if shape[0] * shape[1] <= min(_DENSE_CELLS, _MANY_TIMES * len(values)):
         keys = columns * n_classes + codes[rows]
         there = np.zeros(shape[0] * shape[1], bool)
         there[keys] = True

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bunrui import TextClassifier
+from bunrui.analysis.analyzer import documents_of
 from bunrui.kernel import alike, reading, slices, workspace
 from bunrui.kernel.alike import group
 from bunrui.kernel.vocabulary import MISSING
@@ -63,7 +64,8 @@ def reader_of(clf: TextClassifier) -> Reader:
 
 
 def has_table(clf: TextClassifier) -> bool:
-    return reader_of(clf).wants_table(1, 1)
+    docs, _ = documents_of(clf.text_analyzer, ["a"])
+    return reader_of(clf).wants_table(docs)
 
 
 def few_and_many(clf: TextClassifier, queries: list[Any]) -> tuple[Any, Any]:

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
-from bunrui.classcounts import ClassCounts, Labels, in_order
+from bunrui.classcounts import ClassCounts, Encoded, in_order
 from bunrui.errors import MismatchError, Option, OptionError, UnlearnError, is_whole
-from bunrui.estimators.base import NAMES, Codes, CountingClassifier, as_objects, canonical
-from bunrui.models.aode import Pairs, count_present_pairs, count_value_pairs, ones_of
-from bunrui.models.frames import cut_columns, learn_cuts
+from bunrui.estimators.base import NAMES, CountingClassifier, as_objects, canonical
+from bunrui.models.aode import Pairs, count_value_pairs
+from bunrui.models.frames import learn_cuts
 from bunrui.models.scorer import check_rows
-from bunrui.sparse import Floats
+from bunrui.sparse import Floats, Numbers
 
 _NUMBERS = (int, float, np.integer, np.floating)
 
@@ -143,20 +142,15 @@ class AODE(CountingClassifier):
         are_numbers = all(isinstance(value, _NUMBERS) for value in objects.reshape(-1).tolist())
         return np.array(X) if are_numbers else objects
 
-    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any]) -> ClassCounts:
+    def _count(self, X: Any, labels: Encoded, weights: Numbers) -> ClassCounts:
         (classes, codes), all_weights = labels, weights
         X = canonical(X)
         if not weights.all():
             # A row without weight has no values either.
             X, codes, weights = X[weights > 0], codes[weights > 0], weights[weights > 0]
-        ones = ones_of(X)
         is_first = not hasattr(self, "_learned")
         cuts = learn_cuts(X, self._columns_to_cut(X), codes, weights) if is_first else self._learned.part.cuts
-        if ones is not None and all(each is None for each in cuts):
-            counts = count_present_pairs(ones, codes, weights, len(classes))
-        else:
-            counts = count_value_pairs(cut_columns(X, cuts), codes, weights, len(classes), cuts)
-        return ClassCounts.of(labels, all_weights, counts)
+        return ClassCounts.of(labels, all_weights, count_value_pairs(X, codes, weights, len(classes), cuts))
 
     def _columns_to_cut(self, X: Any) -> set[int]:
         n = X.shape[1]

@@ -19,15 +19,12 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bunrui.classcounts import Labels, as_whole, check_among, declare, encode_labels, join_labels
+from bunrui.classcounts import Encoded, Labels, as_whole, check_among, declare, encode_labels, join_labels
 from bunrui.errors import DataError, LabelError, MismatchError, Option, OptionError
 from bunrui.kernel.arithmetic import log
 from bunrui.models.linear import log_sum_exp, probabilities
 from bunrui.models.scorer import prior_shares
-from bunrui.sparse import Floats
-
-Codes = npt.NDArray[np.int64]
-
+from bunrui.sparse import Floats, Numbers
 
 # Tags for scikit-learn, of estimators that take columns of names, with values missing.
 NAMES = {"categorical": True, "string": True, "allow_nan": True}
@@ -106,7 +103,7 @@ class CountingClassifier(RowClassifier):
     # Hooks of a subclass
 
     @abstractmethod
-    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any]) -> Any:
+    def _count(self, X: Any, labels: Encoded, weights: Numbers) -> Any:
         """Count rows that were checked."""
 
     @abstractmethod

@@ -17,11 +17,10 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from bunrui.analysis import Analyzer, analyzer_of
 from bunrui.analysis.analyzer import FunctionAnalyzer
-from bunrui.classcounts import ClassCounts, Labels, encode_labels, in_order
+from bunrui.classcounts import ClassCounts, Encoded, Labels, encode_labels, in_order
 from bunrui.errors import DataError, MismatchError, OptionError, check_whole
 from bunrui.estimators.base import (
     NAMES,
-    Codes,
     CountingClassifier,
     SmoothingClassifier,
     as_objects,
@@ -49,7 +48,7 @@ from bunrui.models.likelihoods import (
     sparse_moments,
 )
 from bunrui.models.scorer import Smoothing, column_names, smoothing_on
-from bunrui.sparse import Floats, Sparse
+from bunrui.sparse import Floats, Numbers, Sparse
 
 # In a sparse matrix, columns whose mean is more than ten deviations from 0 are read with their zeros: the part of a
 # score that comes from a zero would swallow the digits of the part that comes from the value.
@@ -111,7 +110,7 @@ class CategoricalNB(SmoothingClassifier):
     def _given(self, X: Any) -> Any:
         return as_objects(X)
 
-    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any]) -> ClassCounts:
+    def _count(self, X: Any, labels: Encoded, weights: Numbers) -> ClassCounts:
         return ClassCounts.of(labels, weights, count_values(np.asarray(X), labels[1], weights, len(labels[0])))
 
     def check_parameters(self, learned: ClassCounts) -> None:
@@ -239,7 +238,7 @@ class GaussianNB(CountingClassifier):
         """scikit-learn has another name for it here."""
         return self.priors
 
-    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any]) -> ClassCounts:
+    def _count(self, X: Any, labels: Encoded, weights: Numbers) -> ClassCounts:
         X = canonical(X)
         rows = (labels[1], weights.astype(np.float64), len(labels[0]))
         moments = sparse_moments(Sparse.of(X), *rows) if sparse.issparse(X) else dense_moments(X, *rows)
@@ -492,7 +491,7 @@ class ColumnsNB(CountingClassifier):
             self._plans = plan_columns(names, columns, labels[1], weights, choices, self._rules())
         return self._count(columns, labels, weights)
 
-    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any]) -> ClassCounts:
+    def _count(self, X: Any, labels: Encoded, weights: Numbers) -> ClassCounts:
         return count_columns(self._plans, X, labels, weights, self._rules())
 
     # Parameters

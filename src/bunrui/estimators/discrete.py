@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from bunrui.classcounts import ClassCounts, Labels, SparseCounts, as_whole, count_cells
+from bunrui.classcounts import ClassCounts, Encoded, Labels, SparseCounts, as_whole, count_cells
 from bunrui.errors import DataError, Option, OptionError
-from bunrui.estimators.base import Codes, CountingClassifier, SmoothingClassifier, canonical, presence_of
+from bunrui.estimators.base import CountingClassifier, SmoothingClassifier, canonical, presence_of
 from bunrui.models.bernoulli import bernoulli, log_present
 from bunrui.models.complement import complement
 from bunrui.models.linear import DENSE_CELLS, Table, dense_table
@@ -23,7 +23,7 @@ from bunrui.models.multinomial import binary, mixed, multinomial
 from bunrui.models.scorer import Scorer, Smoothing, normalised, smoothing_on
 from bunrui.models.twcnb import KeptRows, Steps
 from bunrui.models.view import CountView, MatrixView
-from bunrui.sparse import Floats, Sparse
+from bunrui.sparse import Floats, Numbers, Sparse
 
 
 class DiscreteNB(SmoothingClassifier):
@@ -52,7 +52,7 @@ class DiscreteNB(SmoothingClassifier):
         X = canonical(X)
         return presence_of(X) if self.reads_presence else X
 
-    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any]) -> ClassCounts:
+    def _count(self, X: Any, labels: Encoded, weights: Numbers) -> ClassCounts:
         return count_cells(self.rows_to_count(X), labels, weights, self.counts_presence)
 
     # Scores
@@ -123,14 +123,6 @@ class DiscreteNB(SmoothingClassifier):
         view, options = self._view(learned), {"class_norm": True} if self.class_norm else {}
         own = type(self)._formula(view, self._smoothing(view.n_features), self.log_prior_of(learned), **options)
         return dense_table(view, own).T
-
-    def weights_of(self, columns: npt.NDArray[np.int64]) -> Floats:
-        """The weights of some columns, without a table of all: one occurrence adds them to the scores.
-
-        `feature_log_prob_[:, columns].T`, unless classes are held `against_rest`.
-        """
-        table = self._table()
-        return dense_table(table.view, table.scorer, columns.astype(np.uint32))
 
 
 def _frozen(value: Any) -> Any:
@@ -385,7 +377,7 @@ class ComplementNB(DiscreteNB):
     def steps(self) -> Steps:
         return Steps(bool(self.log_tf), bool(self.idf), bool(self.length_norm))
 
-    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any]) -> ClassCounts:
+    def _count(self, X: Any, labels: Encoded, weights: Numbers) -> ClassCounts:
         if not any(self.steps):
             return super()._count(X, labels, weights)
         X = self.rows_to_count(X)

@@ -24,8 +24,7 @@ its lists are label sets.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
 import numpy as np
@@ -34,7 +33,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from bunrui.classcounts import ClassCounts, Labels, Remembering, SparseCounts, encode_labels
+from bunrui.classcounts import ROUNDING, ClassCounts, Labels, SparseCounts, encode_labels
 from bunrui.errors import DataError, LabelError, MismatchError, Option, OptionError, UnlearnError
 from bunrui.estimators.base import CountingClassifier, canonical, check_weights
 from bunrui.estimators.discrete import ComplementNB, DiscreteNB, MultinomialNB
@@ -352,29 +351,16 @@ class MultilabelNB(CountingClassifier):
 
 
 @dataclass(frozen=True, eq=False)
-class LabelCounts(Remembering):
-    """Counts by feature and label, and those of all rows.
+class LabelCounts(ClassCounts):
+    """Counts by feature and label: a row counts once for each label that it has.
 
     Attributes
     ----------
-    own : ClassCounts
-        By label: a row counts once for each label that it has.
     every : ClassCounts
         All rows, as one class.
     """
 
-    own: ClassCounts
     every: ClassCounts
-
-    @property
-    def classes(self) -> Labels:
-        """Labels, sorted."""
-        return self.own.classes
-
-    @property
-    def doc_count(self) -> Numbers:
-        """D[l], (n_labels,)."""
-        return self.own.doc_count
 
     @property
     def n_docs(self) -> Any:
@@ -384,33 +370,28 @@ class LabelCounts(Remembering):
     @property
     def n_features(self) -> int:
         """The columns."""
-        return int(self.own.part.n_features)
+        return int(self.part.n_features)
 
     def pair(self, label: int) -> ClassCounts:
         """The rows of a rest (class 0) and of its label (class 1), without features: for priors and parameters."""
         docs = self.doc_count[label] if len(self.classes) else 0
         return ClassCounts(np.array([0, 1]), np.maximum(np.array([self.n_docs - docs, docs]), 0), {})
 
-    def over(self, classes: Labels) -> LabelCounts:
-        """The same with more labels."""
-        return LabelCounts(self.own.over(classes), self.every)
-
-    def plus(self, other: LabelCounts) -> LabelCounts:
+    def plus(self, other: Self) -> Self:
         """The counts of both."""
-        return LabelCounts(self.own.plus(other.own), self.every.plus(other.every))
+        return replace(super().plus(other), every=self.every.plus(other.every))
 
-    def minus(self, other: LabelCounts, keep: Labels, exact: bool) -> LabelCounts:
+    def minus(self, other: Self, keep: Labels, exact: bool) -> Self:
         """Without some rows; labels that have none left go, but for those in `keep`."""
-        own = self.own.minus(other.own, keep, exact)
-        every = self.every.minus(other.every, self.every.classes, exact)
-        cells, totals = own.part.cells, every.part.cells.toarray()[:, 0]
+        left, every = super().minus(other, keep, exact), self.every.minus(other.every, self.every.classes, exact)
+        cells, totals = left.part.cells, every.part.cells.toarray()[:, 0]
         # Both can be subtracted, and the rows may still have had other labels: then a label has more left than all
         # rows together.  Sums of fractions are rounded.
-        whole = own.doc_count.dtype.kind == cells.data.dtype.kind == every.doc_count.dtype.kind == "i"
-        room = 1 if whole else 1 + 1e-9
-        if (own.doc_count > every.doc_count * room).any() or (cells.data > totals[cells.row_of_cells()] * room).any():
+        whole = left.doc_count.dtype.kind == cells.data.dtype.kind == every.doc_count.dtype.kind == "i"
+        room = 1 if whole else 1 + ROUNDING
+        if (left.doc_count > every.doc_count * room).any() or (cells.data > totals[cells.row_of_cells()] * room).any():
             raise UnlearnError("these rows were never learned with these labels")
-        return LabelCounts(own, every)
+        return replace(left, every=every)
 
 
 class PairView(NamedTuple):
@@ -435,7 +416,7 @@ class PairView(NamedTuple):
 
     def class_sum(self, by_docs: bool) -> Numbers:
         """N[l], then N - N[l]."""
-        return _with_rest(self.learned.own.part.class_sum[self.labels], self.total(by_docs))
+        return _with_rest(self.learned.part.class_sum[self.labels], self.total(by_docs))
 
     def total(self, by_docs: bool) -> Any:
         """N."""
@@ -447,7 +428,7 @@ class PairView(NamedTuple):
 
     def gather(self, ids: Ids, by_docs: bool) -> FeatureCounts:
         """The cells of some columns: one for each label and each rest, also where it is 0."""
-        own, every = (part.part.cells_of(ids).toarray() for part in (self.learned.own, self.learned.every))
+        own, every = (each.part.cells.take(ids).toarray() for each in (self.learned, self.learned.every))
         return FeatureCounts.of_table(ids, _with_rest(own[:, self.labels], every), every[:, 0])
 
 
@@ -476,10 +457,8 @@ def count_labels(X: Any, labels: tuple[Labels, Any], weights: Numbers, presence:
     sums = Sparse.of(sparse.csr_array((rows @ X).T)).without_zeros()
     docs = np.asarray(rows @ np.ones(n_rows, weights.dtype))
     own, every = (sums.columns(np.arange(*part)) for part in ((n_labels,), (n_labels, n_labels + 1)))
-    return LabelCounts(
-        ClassCounts(classes, docs[:n_labels], {"": SparseCounts(own, presence)}),
-        ClassCounts(np.zeros(1, np.int64), docs[n_labels:], {"": SparseCounts(every, presence)}),
-    )
+    total = ClassCounts(np.zeros(1, np.int64), docs[n_labels:], {"": SparseCounts(every, presence)})
+    return LabelCounts(classes, docs[:n_labels], {"": SparseCounts(own, presence)}, total)
 
 
 # Scores
@@ -497,9 +476,14 @@ def log_odds(model: DiscreteNB, learned: LabelCounts, X: Any) -> Floats:
     -inf for a label that no row had, and inf for one that all had.
     """
     n_labels = len(learned.classes)
+
+    def make() -> tuple[Floats, Floats]:
+        every = np.arange(learned.n_features, dtype=np.uint32)
+        _, tables, biases = zip(*_tables(model, learned, every), strict=True)
+        return np.hstack(tables), np.concatenate(biases)
+
     if learned.n_features * n_labels <= DENSE_CELLS:
         # Made once for the same counts and parameters.
-        make = partial(_whole_table, model, learned)
         table, bias = learned.once("table", (type(model), model.key()), make)
         scores = np.asarray(X @ table + bias)
     else:
@@ -512,13 +496,6 @@ def log_odds(model: DiscreteNB, learned: LabelCounts, X: Any) -> Floats:
     scores[:, learned.doc_count >= learned.n_docs] = np.inf
     scores[:, learned.doc_count == 0] = -np.inf
     return scores
-
-
-def _whole_table(model: DiscreteNB, learned: LabelCounts) -> tuple[Floats, Floats]:
-    """The weights of all columns and labels, and the biases of the labels."""
-    ids = np.arange(learned.n_features, dtype=np.uint32)
-    _, tables, biases = zip(*_tables(model, learned, ids), strict=True)
-    return np.hstack(tables), np.concatenate(biases)
 
 
 def _tables(model: DiscreteNB, learned: LabelCounts, ids: Ids) -> Iterator[tuple[slice, Floats, Floats]]:

@@ -32,7 +32,7 @@ from bunrui.estimators.discrete import TWCNB
 from bunrui.estimators.heads import NBAROW, NBSVM
 from bunrui.estimators.vectorizer import TextVectorizer
 from bunrui.models import TRAINED
-from bunrui.models.aode import PresenceForm
+from bunrui.models.aode import Pairs
 from bunrui.models.columns import ColumnsForm, ColumnsModel, table_of
 from bunrui.models.heads import Arow, HeadForm
 from bunrui.models.linear import Reader, dense_table
@@ -78,8 +78,8 @@ def _pipeline_of_words(model: Fitted, options: Mapping[str, Any]) -> Pipeline:
         parameters = {"alpha": TRAINED["twcnb"].alpha_of(options), "smoothing": options["smoothing"]}
         estimator = TWCNB.of_learned(form.learned, len(words), **parameters)
     else:
-        assert isinstance(form, PresenceForm)
-        estimator = AODE.of_learned(form.pairs.learned, len(words), m=form.pairs.m)
+        assert isinstance(form, Pairs)
+        estimator = AODE.of_learned(form.learned, len(words), m=form.m)
     return _pipeline(TextVectorizer(vocabulary=words), options, estimator)
 
 

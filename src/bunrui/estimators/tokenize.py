@@ -2,8 +2,8 @@ r"""A document → its features, by the options of scikit-learn's `CountVectoriz
 
     decode ─► preprocess ─► tokenize ─► stop words ─► n-grams
 
-Each step is a plain function, and `Reading.analyze` has all of them.  `Reading.analyzer` has the kernels that find the
-same features, where there are any: for the analyzers of this package, and for tokens by `\w+` or `\b\w\w+\b`.
+`Reading.analyze` does all steps, as the function of a `CountVectorizer`.  `Reading.analyzer` has the kernels that find
+the same features, where there are any: for the analyzers of this package, and for tokens by `\w+` or `\b\w\w+\b`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,38 +56,15 @@ Step = Callable[[Any], Any]
 # The steps
 
 
-@dataclass(frozen=True)
-class Decode:
-    """A file, the name of a file, bytes or a text → the text."""
-
-    input: str
-    encoding: str
-    errors: str
-
-    def __call__(self, document: Any) -> Any:
-        if self.input == "filename":
-            document = Path(document).read_bytes()
-        elif self.input == "file":
-            document = document.read()
-        return document.decode(self.encoding, self.errors) if isinstance(document, bytes) else document
-
-    def check(self) -> None:
-        """Refuse options that nothing can be decoded by."""
-        check_choice("input", self.input, ("content", "file", "filename"))
-        check_choice("decode_error", self.errors, ("strict", "ignore", "replace"))
-        try:
-            codecs.lookup(self.encoding)
-        except (LookupError, TypeError) as error:
-            expected = "an encoding that Python knows, such as 'utf-8'"
-            raise OptionError(option="encoding", value=self.encoding, expected=expected) from error
-
-    def all(self, documents: Any) -> Any:
-        """Documents with files and bytes as text; the same object where there are none."""
-        if self.input == "content":
-            is_list = isinstance(documents, list | tuple | np.ndarray)
-            if not is_list or not any(isinstance(document, bytes) for document in documents):
-                return documents
-        return list(_each(self, documents))
+def check_input(input: str, encoding: str, decode_error: str) -> None:
+    """Refuse options by which nothing can be decoded."""
+    check_choice("input", input, ("content", "file", "filename"))
+    check_choice("decode_error", decode_error, ("strict", "ignore", "replace"))
+    try:
+        codecs.lookup(encoding)
+    except (LookupError, TypeError) as error:
+        expected = "an encoding that Python knows, such as 'utf-8'"
+        raise OptionError(option="encoding", value=encoding, expected=expected) from error
 
 
 @dataclass(frozen=True)
@@ -138,14 +115,15 @@ class Tokens:
 
 
 @dataclass(frozen=True)
-class LeaveOut:
-    """Tokens without stop words; a token may come with its place."""
+class Find:
+    """A text → its tokens by a function, without stop words; a token may come with its place."""
 
+    function: Step
     stop: frozenset[str]
 
-    def __call__(self, tokens: Iterable[str | Token]) -> list[str]:
-        texts = [token if isinstance(token, str) else _text_of(token) for token in tokens]
-        return [text for text in texts if text not in self.stop] if self.stop else texts
+    def __call__(self, text: Any) -> list[str]:
+        texts = (token if isinstance(token, str) else _text_of(token) for token in self.function(text))
+        return [text for text in texts if text not in self.stop]
 
 
 def _text_of(token: Any) -> str:
@@ -154,33 +132,8 @@ def _text_of(token: Any) -> str:
     raise DataError(f"an analyzer should give strings or (text, start, end), not {token!r}")
 
 
-def make_ngrams(unit: str, orders: tuple[int, int]) -> Step:
-    """The function of scikit-learn that makes n-grams: of tokens (`word`), or of the characters of a text.
-
-    >>> make_ngrams("word", (1, 2))(["new", "york", "city"])
-    ['new', 'york', 'city', 'new york', 'york city']
-    >>> make_ngrams("char_wb", (3, 4))("a bc")
-    [' a ', ' bc', 'bc ', ' bc ']
-    """
-    leave = {"preprocessor": _same, "tokenizer": _same, "token_pattern": None}
-    analyze: Step = CountVectorizer(analyzer=unit, ngram_range=orders, **leave).build_analyzer()
-    return analyze
-
-
 def _same(document: Any) -> Any:
     return document
-
-
-@dataclass(frozen=True)
-class Chain:
-    """Steps one after the other."""
-
-    steps: tuple[Step, ...]
-
-    def __call__(self, document: Any) -> Any:
-        for step in self.steps:
-            document = step(document)
-        return document
 
 
 # Kernels for words of two letters and more
@@ -226,24 +179,28 @@ class Reading(NamedTuple):
 
     Attributes
     ----------
-    decode : Decode
+    decode : function
+        From a file, the name of a file, or bytes to a text.
+    is_content : bool
+        Whether documents are texts or bytes, and not files.
     analyze : function
         From a document to its features, in plain Python.
     analyzer : Analyzer or None
         The kernels that find the same features in texts.
     shortest : int
         The fewest words of an n-gram, where the kernels make n-grams.
-    prepare : function or None
-        From a document to the text that the kernels read; None where they read it as it is.
+    preprocess : function or None
+        From a decoded document to the text that the kernels read; None where they read it as it is.
     takes_any : bool
         Whether a document may be anything, because a function of the user's reads it first.
     """
 
-    decode: Decode
+    decode: Step
+    is_content: bool
     analyze: Step
     analyzer: Analyzer | None = None
     shortest: int = 1
-    prepare: Step | None = None
+    preprocess: Step | None = None
     takes_any: bool = False
 
     def read(self, documents: Any) -> tuple[Any, Analyzer, int]:
@@ -253,24 +210,32 @@ class Reading(NamedTuple):
             raise DataError("Iterable over raw text documents expected, string object received", hint=hint)
         if isinstance(documents, Iterator):
             documents = list(documents)
-        if self.analyzer is not None and self.prepare is None:
-            return self.decode.all(documents), self.analyzer, self.shortest
-        if not self.takes_any and self.decode.input == "content":
-            documents = self.decode.all(documents)
+        if self.analyzer is not None and self.preprocess is None:
+            return self._decoded(documents), self.analyzer, self.shortest
+        if not self.takes_any and self.is_content:
+            documents = self._decoded(documents)
             if inputs.is_given(documents):
                 return documents, analyzer_of("words"), 1
             documents = inputs.to_list(inputs.strings(documents))
         elif isinstance(documents, pa.Array | pa.ChunkedArray):
             documents = documents.to_pylist()
-        if self.analyzer is not None and self.prepare is not None:
-            return list(_each(self.prepare, documents)), self.analyzer, self.shortest
+        if self.analyzer is not None and self.preprocess is not None:
+            texts = _each(self.preprocess, _each(self.decode, documents))
+            return list(texts), self.analyzer, self.shortest
         return Batches(self._batches(documents)), analyzer_of("words"), 1
+
+    def _decoded(self, documents: Any) -> Any:
+        """Documents with files and bytes as text; the same object where there are none."""
+        is_list = isinstance(documents, list | tuple | np.ndarray)
+        if self.is_content and not (is_list and any(isinstance(document, bytes) for document in documents)):
+            return documents
+        return list(_each(self.decode, documents))
 
     def _batches(self, documents: Iterable[Any]) -> Iterator[list[list[str]]]:
         """The features of documents, some 100 MB of them at once."""
         batch: list[list[str]] = []
         n_features = 0
-        for features in _each(Chain((self.analyze, _check_features)), documents):
+        for features in _each(_check_features, _each(self.analyze, documents)):
             batch.append(features)
             n_features += len(batch[-1])
             if n_features >= FEATURES_AT_ONCE:
@@ -297,49 +262,57 @@ def _check_features(features: Iterable[Any]) -> list[str]:
     return listed
 
 
-def by_function(decode: Decode, function: Step, stop: frozenset[str], orders: tuple[int, int]) -> Reading:
-    """A function of the user's finds the tokens."""
-    return Reading(decode, Chain((decode, function, LeaveOut(stop), make_ngrams("word", orders))), takes_any=True)
+def reading_of(vectorizer: Any) -> Reading:
+    """How documents are read, by the options of a vectorizer and by the functions that it builds."""
+    v = vectorizer
+    check_input(v.input, v.encoding, v.decode_error)
+    name, orders, stop = v.analyzer, orders_of(v.ngram_range), v.get_stop_words() or frozenset()
+    files = {"input": v.input, "encoding": v.encoding, "decode_error": v.decode_error}
+    reading = partial(Reading, v.decode, v.input == "content")
 
+    def steps(preprocess: Step, tokenize: Step | None, orders: tuple[int, int], unit: str = "word") -> Step:
+        """scikit-learn's function from a document to its n-grams."""
+        by = {"preprocessor": preprocess, "tokenizer": tokenize, "token_pattern": None}
+        analyze: Step = CountVectorizer(analyzer=unit, ngram_range=orders, **by, **files).build_analyzer()
+        return analyze
 
-def by_characters(decode: Decode, preprocess: Step, name: str, orders: tuple[int, int]) -> Reading:
-    """N-grams of characters."""
-    analyze = Chain((decode, preprocess, make_ngrams(name, orders)))
-    return Reading(decode, analyze, takes_any=not isinstance(preprocess, Preprocess))
-
-
-def by_tokens(
-    decode: Decode, preprocess: Step, tokenize: Step, stop: frozenset[str], orders: tuple[int, int]
-) -> Reading:
-    """N-grams of the tokens that a pattern, or a function of the user's, finds in a preprocessed text."""
-    rest = LeaveOut(stop), make_ngrams("word", orders)
-    pattern: Any = getattr(tokenize, "__self__", None)
-    is_pattern = isinstance(pattern, re.Pattern) and tokenize == pattern.findall
-    letters = _LETTERS.get(pattern) if is_pattern else None
-    if letters is None or preprocess != Preprocess(lower=True, strip=None) or orders[1] > MAX_ORDER:
-        takes_any = not (is_pattern and isinstance(preprocess, Preprocess))
-        return Reading(decode, Chain((decode, preprocess, tokenize, *rest)), takes_any=takes_any)
-    # No token has an upper-case letter or a space.  A stop word that has one leaves nothing out; a spec would fold it.
-    lower = [word for word in stop if word == normal.lower(word).strip()]
-    spec = AnalyzerSpec(name="words", words=orders[1], stop_words=lower)
-    analyze = Chain((decode, Tokens(AnalyzerSpec(name="words"), letters), *rest))
-    return Reading(decode, analyze, analyzer_of(spec) if letters == 1 else LongWords(spec), orders[0])
-
-
-def by_spec(decode: Decode, preprocess: Step, spec: AnalyzerSpec, orders: tuple[int, int]) -> Reading:
-    """An analyzer of this package, with texts preprocessed."""
-    shortest, longest = orders[0], spec.words or 1
+    if callable(name):
+        return reading(steps(_same, Find(name, stop), orders), takes_any=True)
+    if isinstance(name, str):
+        check_choice("analyzer", name, NAMES)
+    preprocess = v.build_preprocessor()
+    takes_any = not isinstance(preprocess, Preprocess)
+    if name in CHARACTERS:
+        return reading(steps(preprocess, None, orders, name), takes_any=takes_any)
+    if name in PATTERNS:
+        tokenize = v.build_tokenizer()
+        pattern: Any = getattr(tokenize, "__self__", None)
+        is_pattern = isinstance(pattern, re.Pattern) and tokenize == pattern.findall
+        letters = _LETTERS.get(pattern) if is_pattern else None
+        if letters is None or preprocess != Preprocess(lower=True, strip=None) or orders[1] > MAX_ORDER:
+            return reading(steps(preprocess, Find(tokenize, stop), orders), takes_any=takes_any or not is_pattern)
+        # No token has an upper-case letter or a space: a stop word with one leaves nothing out, and a spec folds it.
+        lower = [word for word in stop if word == normal.lower(word).strip()]
+        spec = AnalyzerSpec(name="words", words=orders[1], stop_words=lower)
+        analyze = steps(_same, Find(Tokens(AnalyzerSpec(name="words"), letters), stop), orders)
+        return reading(analyze, analyzer_of(spec) if letters == 1 else LongWords(spec), orders[0])
+    if not v.lowercase:
+        raise OptionError(
+            (Option("lowercase", False), " is for the analyzers words, word, char and char_wb"),
+            hint="leave it out, others fold case themselves",
+        )
+    spec, shortest = spec_of(name, orders[1], stop), orders[0]
     if spec.name == "universal" and shortest > 1:
         begins = Option("ngram_range"), " of the analyzer 'universal'"
         raise OptionError(begins, value=shortest, expected="from 1 on")
-    prepare = None if preprocess == Preprocess(lower=False, strip=None) else Chain((decode, preprocess))
-    steps: tuple[Step, ...] = (Tokens(spec.replace(words=1)), make_ngrams("word", (shortest, longest)))
     if spec.name == "universal":
-        steps = (Tokens(spec),)
+        analyze = steps(preprocess, Tokens(spec), (1, 1))
+    else:
+        analyze = steps(preprocess, Tokens(spec.replace(words=1)), (shortest, spec.words or 1))
     # Analyzers with a dictionary make n-grams from one word on; those from two words on come from plain functions.
     analyzer = analyzer_of(spec) if shortest == 1 or spec.name == "words" else None
-    takes_any = not isinstance(preprocess, Preprocess)
-    return Reading(decode, Chain((decode, preprocess, *steps)), analyzer, shortest, prepare, takes_any)
+    first = None if preprocess == Preprocess(lower=False, strip=None) else preprocess
+    return reading(analyze, analyzer, shortest, first, takes_any)
 
 
 # Options
@@ -379,11 +352,3 @@ def stop_words_of(stop_words: str | Path | Iterable[str] | None) -> frozenset[st
             hint="give 'english', which is built in, the path of a file, or a list of words",
         )
     return frozenset(read_stop_words(stop_words) if isinstance(stop_words, str | Path) else stop_words)
-
-
-def tear(stop: frozenset[str], preprocess: Step, tokenize: Step) -> list[str]:
-    """Tokens of stop words that are no stop words themselves; none where a function cannot read a stop word."""
-    try:
-        return sorted({token for word in stop for token in tokenize(preprocess(word))} - stop)
-    except Exception:
-        return []

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils import check_array
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
@@ -26,10 +27,10 @@ from sklearn.utils.validation import check_is_fitted
 from bunrui.analysis import AnalyzerSpec
 from bunrui.analysis.spec import read_stop_words
 from bunrui.engines.matrix import Counted, Features, count_features, hash_features, look_up
-from bunrui.errors import DataError, Option, OptionError, check_choice, check_whole, is_whole
+from bunrui.errors import DataError, Option, OptionError, check_whole, is_whole
 from bunrui.estimators import tokenize
 from bunrui.estimators.base import canonical
-from bunrui.estimators.tokenize import Decode, Preprocess, Reading
+from bunrui.estimators.tokenize import Preprocess, Reading
 from bunrui.kernel import normal
 from bunrui.sparse import Sparse
 
@@ -254,7 +255,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         >>> TextVectorizer(ngram_range=(1, 2)).build_analyzer()("New York!")
         ['new', 'york', 'new york']
         """
-        return self._reading().analyze
+        return tokenize.reading_of(self).analyze
 
     def build_preprocessor(self) -> Any:
         """A function from a document to the text in which tokens are found."""
@@ -276,30 +277,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             return stop
         return frozenset(read_stop_words(stop, normal.lower))
 
-    def decode(self, doc: Any) -> Any:
-        """The text of a document: of a file, of bytes, or the text itself."""
-        return Decode(self.input, self.encoding, self.decode_error)(doc)
-
-    def _reading(self) -> Reading:
-        """How documents are read, by the options and by the functions that a subclass builds."""
-        decode = Decode(self.input, self.encoding, self.decode_error)
-        decode.check()
-        name, orders, stop = self.analyzer, tokenize.orders_of(self.ngram_range), self.get_stop_words() or frozenset()
-        if callable(name):
-            return tokenize.by_function(decode, name, stop, orders)
-        if isinstance(name, str):
-            check_choice("analyzer", name, tokenize.NAMES)
-        preprocess = self.build_preprocessor()
-        if name in tokenize.CHARACTERS:
-            return tokenize.by_characters(decode, preprocess, name, orders)
-        if name in tokenize.PATTERNS:
-            return tokenize.by_tokens(decode, preprocess, self.build_tokenizer(), stop, orders)
-        if not self.lowercase:
-            raise OptionError(
-                (Option("lowercase", False), " is for the analyzers words, word, char and char_wb"),
-                hint="leave it out, others fold case themselves",
-            )
-        return tokenize.by_spec(decode, preprocess, tokenize.spec_of(name, orders[1], stop), orders)
+    # The text of a document: of a file, of bytes, or the text itself.
+    decode = CountVectorizer.decode
 
     # Options
 
@@ -311,9 +290,9 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         check_whole("n_features", self.n_features, most=MAX_COLUMNS, or_none=True)
         if self.n_features is not None and (self.vocabulary is not None or self._selects()):
             raise OptionError("n_features keeps no vocabulary: leave vocabulary, min_df, max_df and max_features out")
-        reading = self._reading()
+        reading = tokenize.reading_of(self)
         if type(self).build_analyzer is not TextVectorizer.build_analyzer:
-            reading = Reading(reading.decode, self.build_analyzer(), takes_any=True)
+            reading = Reading(reading.decode, reading.is_content, self.build_analyzer(), takes_any=True)
         if fits:
             self._warn()
         return reading
@@ -331,10 +310,10 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             if is_unused and getattr(self, name) is not None:
                 warnings.warn(f"The parameter '{name}' will not be used since {why}", stacklevel=4)
         stop = self.get_stop_words()
-        torn = tokenize.tear(stop, self.build_preprocessor(), self.build_tokenizer()) if is_word and stop else None
-        if torn:
-            text = "Your stop_words may be inconsistent with your preprocessing. Tokenizing the stop words generated"
-            warnings.warn(f"{text} tokens {torn} not in stop_words.", stacklevel=4)
+        if is_word and stop:
+            # To build it warns of stop words that are torn into tokens which are no stop words.
+            steps = {"preprocessor": self.build_preprocessor(), "tokenizer": self.build_tokenizer()}
+            CountVectorizer(stop_words=list(stop), token_pattern=None, **steps).build_analyzer()
 
     def _selects(self) -> bool:
         """Whether some features may be left out of the vocabulary."""

@@ -29,7 +29,6 @@ from bunrui.classifier import AnyClassifier
 from bunrui.counts import Counts, Label
 from bunrui.errors import OptionError, Step
 from bunrui.kernel import score as scoring
-from bunrui.models.counting import score_documents
 from bunrui.models.heads import HeadForm
 from bunrui.models.linear import Reader
 from bunrui.models.model import Form
@@ -215,7 +214,7 @@ def _score_rows(fitted: Fitted, form: Form, texts: Any, columns: Integers) -> Fl
 def _score(reader: Reader, analyzer: Analyzer, texts: Any) -> Floats:
     if reader.scorer.presence and reader.linear.reading[scoring.SMOOTH]:
         texts = distinct(analyzer, texts)  # a word that was never learned counts once, too
-    return score_documents(reader, *documents_of(analyzer, texts))[:, reader.columns]
+    return reader.scores(*documents_of(analyzer, texts))[:, reader.columns]
 
 
 def with_weights(classifier: AnyClassifier, make: Callable[[Source], T]) -> T:

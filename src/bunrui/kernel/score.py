@@ -386,10 +386,7 @@ def lay_out(first: int, gathered: Table, n_classes: int, table: Table) -> None:
                 table.classes[at + j] = c
 
 
-# Long lists: a weight is a function of the feature and its count
-#
-# A common word stands in a hundred thousand classes, but with few different counts: weights are made for each count
-# from 1 up, and the lists are read where they lie.  The sums have the order, and the bits, of those above.
+# Cells that are alike: a weight may be a function of counts alone
 
 
 @kernel
@@ -416,57 +413,3 @@ def count_pairs(
         for j in range(a, a + i64(p.lengths[f])):
             n_cells[(i64(p.classes[j]) * most + total) * most + i64(cells[j])] += 1
     return n_others
-
-
-@record
-class LongLists(NamedTuple):
-    """The lists of some features, of occurrences or, where `by_docs`, of documents."""
-
-    p: Postings
-    features: U32s
-    by_docs: int
-
-
-@kernel
-def score_by_count(
-    walk: Walk, d: int, n_items: int, lists: LongLists, table: Table, linear: Linear, sums: Sums, out: F64s
-) -> int:
-    """Score one document whose items have places in `lists.features` as ids; 0 if a count is too large, else 1.
-
-    `table.weights` has the weight of count n of the feature at place k at table.starts[k] + n - 1, for n up to
-    table.lengths[k].
-    """
-    docs, items = walk.docs, walk.scratch.items
-    clear(sums)
-    counted = len(docs.counts) > 0 and linear.reading[PRESENCE] == 0
-    n = u64(n_items)
-    if not counted:
-        n = keep_known(items, n, table, linear, sums)
-        add_shared(items.ids, n, table, sums)
-    for k in range(i64(n)):
-        place = u64(items.ids[k])
-        x = 1.0
-        if counted:
-            x = float(docs.counts[i64(docs.lists[d]) + k])
-            if not count_feature(table, place, x, sums):
-                continue
-        if not add_counts(lists, table, place, x, sums.weights):
-            return 0
-    finish(linear, sums, out, 0)
-    return 1
-
-
-def add_counts(lists: LongLists, table: Table, place: int, x: float, into: F64s) -> bool:
-    """Add the weights of one feature `x` times; return False if one is missing."""
-    p = lists.p
-    f = u64(lists.features[place])
-    cells = p.docs if lists.by_docs != 0 else p.terms
-    at = u64(table.starts[place])
-    most = u64(table.lengths[place])
-    start = u64(p.starts[f])
-    for a in range(start, start + u64(p.lengths[f])):
-        n = u64(cells[a]) - ONE
-        if n >= most:
-            return False
-        into[u64(p.classes[a])] += x * table.weights[at + n]
-    return True

@@ -29,6 +29,7 @@ Webb, Boughton, Wang (2005), Not so naive Bayes: aggregating one-dependence esti
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ from bunrui.kernel.library import run
 from bunrui.models.frames import cut_columns
 from bunrui.models.model import Parts
 from bunrui.models.scorer import check_rows, prior_shares
-from bunrui.sparse import Floats, Integers, Sparse
+from bunrui.sparse import Floats, Integers, Numbers, Sparse
 
 # From this number of columns on, a table of zeros and ones is counted and scored by its ones.
 _MANY = 64
@@ -50,7 +51,7 @@ _MOST_VALUES = 1 << 22  # of rows that are counted at once, zeros too
 _BLOCK = 1 << 20  # cells whose logarithms are taken at once, which takes some memory beside them
 
 
-def aode(cells: npt.NDArray[Any], sizes: Integers, log_prior: Floats) -> PairTable:
+def aode(cells: Numbers, sizes: Integers, log_prior: Floats) -> PairTable:
     """The logarithms from F(y, a, b); after the values, a place for one of each column that was never seen.
 
     Parameters
@@ -103,13 +104,9 @@ def beyond(table: PairTable, sizes: Integers, usual: Integers, other: Integers) 
     expected = weights[:, usual]
     own = expected[np.arange(len(column)), column]
     base = table.base.reshape(-1, n_classes) + expected.sum(axis=1) - own
-    return PairTable(
-        base.reshape(-1),
-        (weights[:, other] - expected).reshape(-1),
-        table.bayes_base + bayes[usual].sum(axis=0),
-        (bayes[other] - bayes[usual]).reshape(-1),
-        table.defaults,
-    )
+    bayes_base, more = table.bayes_base + bayes[usual].sum(axis=0), bayes[other] - bayes[usual]
+    beyond_usual = (weights[:, other] - expected).reshape(-1)
+    return PairTable(base.reshape(-1), beyond_usual, bayes_base, more.reshape(-1), table.defaults)
 
 
 # Counting
@@ -127,9 +124,13 @@ def ones_of(X: Any) -> Sparse | None:
 
 
 def count_value_pairs(
-    X: npt.NDArray[Any], codes: Integers, weights: npt.NDArray[Any], n_classes: int, cuts: tuple[Floats | None, ...]
+    X: Any, codes: Integers, weights: Numbers, n_classes: int, cuts: Sequence[Floats | None]
 ) -> ValueCounts:
-    """Count the rows of a table of values, whose columns of numbers are cut already, (n_rows, n_columns)."""
+    """Count the rows of a table of values, or of sparse rows of ones, whose columns are cut somewhere, (n_rows, n)."""
+    ones = ones_of(X) if all(each is None for each in cuts) else None
+    if ones is not None:
+        return count_present_pairs(ones, codes, weights, n_classes)
+    X = cut_columns(X, cuts)
     places: tuple[dict[Any, int], ...] = tuple({} for _ in range(X.shape[1]))
     values = np.empty(X.shape, np.int32)
     n_values = 0
@@ -140,10 +141,10 @@ def count_value_pairs(
     check_pairs([len(column) for column in places], n_classes)
     cells = np.zeros((n_values, n_values, n_classes), weights.dtype)
     _add_pairs(values, codes, weights, cells)
-    return ValueCounts(places, _mirrored(cells), cuts)
+    return ValueCounts(places, _mirrored(cells), tuple(cuts))
 
 
-def count_present_pairs(X: Sparse, codes: Integers, weights: npt.NDArray[Any], n_classes: int) -> ValueCounts:
+def count_present_pairs(X: Sparse, codes: Integers, weights: Numbers, n_classes: int) -> ValueCounts:
     """Count the rows of ones: every column has the values 0 and 1.
 
     Only ones are paired.  That two columns are 1 and 0, or both 0, follows from the rows and from each column's ones.
@@ -162,7 +163,7 @@ def count_present_pairs(X: Sparse, codes: Integers, weights: npt.NDArray[Any], n
     ones = both[every, every]
     rows = np.zeros(n_classes, weights.dtype)
     np.add.at(rows, codes, weights)
-    cells = np.empty((n, 2, n, 2, n_classes), weights.dtype)
+    cells: Numbers = np.empty((n, 2, n, 2, n_classes), weights.dtype)
     cells[:, 1, :, 1] = both
     cells[:, 1, :, 0] = ones[:, None] - both
     cells[:, 0, :, 1] = ones[None, :] - both
@@ -175,9 +176,7 @@ def count_present_pairs(X: Sparse, codes: Integers, weights: npt.NDArray[Any], n
     return ValueCounts(places, cells if stays.all() else cells[stays][:, stays], (None,) * n)
 
 
-def _add_pairs(
-    values: npt.NDArray[np.int32], codes: Integers, weights: npt.NDArray[Any], cells: npt.NDArray[Any]
-) -> None:
+def _add_pairs(values: npt.NDArray[np.int32], codes: Integers, weights: Numbers, cells: Numbers) -> None:
     """Add rows to the pairs (a, b) with b <= a."""
     n_values, _, n_classes = cells.shape
     known = np.empty(values.shape[1], np.int32)
@@ -185,7 +184,7 @@ def _add_pairs(
     run(count_pairs if cells.dtype == np.int64 else weigh_pairs, *args)
 
 
-def _mirrored(cells: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _mirrored(cells: Numbers) -> Numbers:
     """The pairs (a, b) of both orders."""
     every = np.arange(len(cells))
     singles = cells[every, every]
@@ -213,35 +212,31 @@ class Pairs:
         self.counts: ValueCounts = learned.part
         self.m = m
 
-    @property
-    def is_cut(self) -> bool:
-        """Whether a column of numbers was cut."""
-        return any(cuts is not None for cuts in self.counts.cuts)
-
     def scores(self, X: Any) -> Floats:
         """log P(class, row) of an array of values or of sparse rows, (n_rows, n_classes)."""
-        ones = None if self.is_cut else ones_of(X)
-        rows, table = self._read_values(X) if ones is None else self._read_ones(ones)
+        rows, table, _ = self._read(X)
         n_rows, n_classes, n_columns = X.shape[0], len(self.learned.classes), X.shape[1]
         out = np.empty((n_rows, n_classes))
         scratch = PairScratch(table.defaults.copy(), np.empty(n_columns * n_classes))
         run(score_rows, rows, 0, n_rows, table, scratch, out.reshape(-1))
         return out
 
-    def presence_parts(self, row: Sparse) -> Parts:
-        """The words of one row of ones, their shares (n_words, n_classes), and the bias (n_classes,)."""
-        rows, table = self._read_ones(row)
-        absent = self._numbers_of(0)[rows.columns]
-        # A word that was never absent has nothing to be held against.
-        usual = np.where(absent < len(self.counts.cells), absent, rows.parents)
-        return _parts(rows, table, table.base.reshape(-1, len(table.bayes_base))[usual])
+    def parts(self, row: Any) -> Parts:
+        """The items of one row, their shares (n_items, n_classes), and the bias (n_classes,)."""
+        return _parts(*self._read(row))
 
-    def value_parts(self, row: Any) -> Parts:
-        """The columns of one row whose values are known, their shares (n_columns, n_classes), and the bias."""
-        rows, table = self._read_values(row)
-        return _parts(rows, table, table.bayes_base)
+    def weights(self, columns: Integers) -> Floats:
+        """The shares of words, each in a document that has no other word, (n_columns, n_classes)."""
+        starts, one, width = np.array([0, 1]), np.ones(1, np.int64), len(self.counts.places)
+        rows = (Sparse(starts, np.array([column], np.int32), one, (1, width)) for column in columns.tolist())
+        return np.array([self.parts(row).values[0] for row in rows])
 
-    def _read_values(self, X: npt.NDArray[Any]) -> tuple[RowValues, PairTable]:
+    def _read(self, X: Any) -> tuple[RowValues, PairTable, Integers | None]:
+        """Rows with their items, the table of these, and the place of the usual of each item; None for log P(y)."""
+        ones = ones_of(X) if all(cuts is None for cuts in self.counts.cuts) else None
+        return self._read_values(X) if ones is None else self._read_ones(ones)
+
+    def _read_values(self, X: Numbers) -> tuple[RowValues, PairTable, Integers | None]:
         """Rows of values, each with all that are known."""
         counts = self.counts
         X = cut_columns(X, counts.cuts)
@@ -254,14 +249,17 @@ class Pairs:
         starts = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
         columns = np.broadcast_to(np.arange(X.shape[1], dtype=np.int32), X.shape)[known]
         places = places[known]
-        return RowValues(starts, columns, self._parents()[places], places), self._table("values")
+        return RowValues(starts, columns, self._parents()[places], places), self._table("values"), None
 
-    def _read_ones(self, ones: Sparse) -> tuple[RowValues, PairTable]:
+    def _read_ones(self, ones: Sparse) -> tuple[RowValues, PairTable, Integers | None]:
         """Rows of zeros and ones, each with its ones, and their shares beyond those of zeros."""
         parents = self._parents()
         zeros, present = self._numbers_of(0), self._numbers_of(1)
         rows = RowValues(ones.indptr, ones.indices, parents[present][ones.indices], ones.indices)
-        return rows, self._table("ones")._replace(defaults=parents[zeros])
+        table, absent = self._table("ones")._replace(defaults=parents[zeros]), zeros[ones.indices]
+        # A word that was never absent has nothing to be held against.
+        usual = np.where(absent < len(self.counts.cells), absent, rows.parents)
+        return rows, table, usual
 
     def _numbers_of(self, value: Any) -> Integers:
         """The number of a value in every column; where it was never seen, one after those of all values."""
@@ -289,7 +287,7 @@ class Pairs:
         return table
 
 
-def _parts(rows: RowValues, table: PairTable, usual: Floats) -> Parts:
+def _parts(rows: RowValues, table: PairTable, usual: Integers | None) -> Parts:
     n_classes = len(table.bayes_base)
     items = rows.columns.astype(np.int64)
     parent = table.defaults.copy()
@@ -308,36 +306,12 @@ def _parts(rows: RowValues, table: PairTable, usual: Floats) -> Parts:
     values = np.einsum("ic,ikc->kc", shares, weights)
     own = np.zeros((len(parent), n_classes))
     own[columns] = shares
-    values += own[items] * (base[rows.parents] - usual)
+    values += own[items] * (base[rows.parents] - (table.bayes_base if usual is None else base[usual]))
     return Parts(items, values, top + np.log(total / len(columns)) - values.sum(axis=0))
 
 
-class PresenceForm:
-    """`aode`: presence."""
-
-    def __init__(self, pairs: Pairs) -> None:
-        self.pairs = pairs
-
-    def scores(self, X: Sparse) -> Floats:
-        return self.pairs.scores(X)
-
-    def parts(self, row: Sparse) -> Parts:
-        ones = ones_of(row)
-        assert ones is not None
-        return self.pairs.presence_parts(ones)
-
-    def weights(self, columns: Integers) -> Floats:
-        """In a document that has no other word."""
-        width = len(self.pairs.counts.places)
-        starts, one = np.array([0, 1]), np.ones(1, np.int64)
-        rows = (Sparse(starts, np.array([column], np.int32), one, (1, width)) for column in columns.tolist())
-        return np.array([self.parts(row).values[0] for row in rows])
-
-
-def train_aode(m: float, X: Sparse, y: npt.NDArray[Any]) -> PresenceForm:
+def train_aode(m: float, X: Sparse, y: Numbers) -> Pairs:
     """`aode` of the words of all documents."""
     labels, ones = encode_labels(y), np.ones(len(y), np.int64)
-    present = ones_of(X)
-    assert present is not None
-    pairs = count_present_pairs(present, labels[1], ones, len(labels[0]))
-    return PresenceForm(Pairs(ClassCounts.of(labels, ones, pairs), m))
+    pairs = count_value_pairs(X, labels[1], ones, len(labels[0]), ())
+    return Pairs(ClassCounts.of(labels, ones, pairs), m)

@@ -34,11 +34,10 @@ from bunrui.errors import DataError, OptionError, TableError
 from bunrui.kernel.arithmetic import log
 from bunrui.memory import Batch
 from bunrui.models.aode import Pairs, count_value_pairs
-from bunrui.models.explain import Reading, Word, hold
+from bunrui.models.explain import Word, hold
 from bunrui.models.frames import (
     as_days,
     columns_by_name,
-    cut_columns,
     is_frame,
     learn_cuts,
     of_dicts,
@@ -102,7 +101,7 @@ class PairsForm:
         return self.pairs.scores(table_of(X, self.columns))
 
     def parts(self, row: list[dict[str, Any]]) -> Parts:
-        return self.pairs.value_parts(table_of(row, self.columns))
+        return self.pairs.parts(table_of(row, self.columns))
 
 
 class ColumnsModel(Fitted):
@@ -111,14 +110,9 @@ class ColumnsModel(Fitted):
     form: ColumnsForm | PairsForm
 
     def __init__(
-        self,
-        counts: Counts,
-        analyzer: ColumnsAnalyzer,
-        shape: Shape,
-        form: ColumnsForm | PairsForm,
-        mark: Any,
+        self, counts: Counts, analyzer: ColumnsAnalyzer, shape: Shape, form: ColumnsForm | PairsForm, mark: Any
     ) -> None:
-        super().__init__(counts, analyzer, form, counts.live_labels, None, mark)
+        super().__init__(counts, analyzer, form, None, mark)
         self._kinds = analyzer.kinds
         self._shape = shape
 
@@ -152,10 +146,7 @@ class ColumnsModel(Fitted):
                 unknown.append(feature)
             else:
                 contributions.append(Contribution(feature, value_of[name], 1, (places[name],)))
-        contributions.sort(key=lambda c: (-abs(c.value), c.feature))
-        reading = Reading(dict.fromkeys(unknown, 1), {})
-        known = np.zeros(len(reading.counts), bool)
-        return duel.explanation(document, bias, tuple(contributions), reading, known)
+        return duel.explanation(document, bias, contributions, tuple(unknown))
 
     def words(self, question: WordQuestion) -> list[Word]:
         """There are none."""
@@ -212,7 +203,7 @@ def _train_pairs(
     (classes, codes), weights, X = encode_labels(labels), np.ones(len(labels), np.int64), table_of(rows, names)
     check_pairs(sizes, len(classes), names)
     cuts = learn_cuts(X, to_cut, codes, weights)
-    counts = count_value_pairs(cut_columns(X, cuts), codes, weights, len(classes), cuts)
+    counts = count_value_pairs(X, codes, weights, len(classes), cuts)
     return PairsForm(Pairs(ClassCounts.of((classes, codes), weights, counts), options["m"]), names)
 
 

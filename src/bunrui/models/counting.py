@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from bunrui.analysis import Analyzer
-from bunrui.analysis.analyzer import distinct, documents_of, n_docs_of
+from bunrui.analysis.analyzer import distinct, documents_of
 from bunrui.counts import Counts, Label
-from bunrui.engines import threads
 from bunrui.errors import OptionError
 from bunrui.kernel.analyze import Documents, Recipe
-from bunrui.kernel.slices import each_slice
 from bunrui.memory import Memory
 from bunrui.models.kinds import MODELS, VARIANTS, Counting
 from bunrui.models.linear import Reader, log_sum_exp
-from bunrui.models.model import Best, Options, WordQuestion, best_of
+from bunrui.models.model import Best, Options, WordQuestion
 from bunrui.models.rest import log_label_prior
 from bunrui.models.scorer import Docs, Scorer, Smoothing, log_prior
-from bunrui.models.view import CountView, View, select, whole
+from bunrui.models.view import CountView, select, whole
 from bunrui.sparse import Floats
 
 if TYPE_CHECKING:
@@ -31,9 +29,6 @@ if TYPE_CHECKING:
     from bunrui.views.explanation import Explanation
 
 T = TypeVar("T")
-
-# A matrix of this many scores is no burden where only labels are wanted.
-_MOST_SCORES = 1 << 22
 
 
 @dataclass(eq=False, repr=False)
@@ -103,7 +98,7 @@ class CountingModel:
 
     def scores(self, texts: Any) -> tuple[list[Label], Floats]:
         """Classes, and scores (n_docs, n_classes)."""
-        reader, out = self._read(texts, score_documents)
+        reader, out = self._read(texts, Reader.scores)
         return reader.classes, np.ascontiguousarray(out[:, reader.columns])
 
     def best(self, texts: Any, k: int) -> Best:
@@ -112,7 +107,7 @@ class CountingModel:
         The scores of all classes are not kept, and where there are many, not all of them are computed.
         """
         reader, (places, scores) = self._read(
-            texts, lambda reader, docs, recipe: _find_best(reader, docs, recipe, min(k, len(reader.classes)))
+            texts, lambda reader, docs, recipe: reader.best(docs, recipe, min(k, len(reader.classes)))
         )
         return Best(reader.classes, reader.dtype, places, scores)
 
@@ -141,15 +136,9 @@ class CountingModel:
         model = self._against_rest if odds else self
         if not model.one_pass:
             return corpus.score_one_by_one(lambda memory: replace(model, memory=memory))
-        by_docs, min_df = model.scorer_of_nothing.by_docs, self.options["min_df"]
-        how = {
-            "prior_name": model._prior_name,
-            "by_docs": by_docs,
-            "by_label": model.by_label,
-            "min_df": min_df,
-            "smooth": self._smooths_unseen,
-        }
-        return corpus.score(model._scorer, model._log_prior, **how)
+        how = {"by_docs": model.scorer_of_nothing.by_docs, "by_label": model.by_label, "smooth": self._smooths_unseen}
+        name, min_df = model._prior_name, self.options["min_df"]
+        return corpus.score(model._scorer, model._log_prior, prior_name=name, min_df=min_df, **how)
 
     @property
     def _prior_name(self) -> str:
@@ -163,7 +152,7 @@ class CountingModel:
     @cached_property
     def scorer_of_nothing(self) -> Scorer:
         """The scorer of no counts: it tells whether the model counts documents, and reads presence."""
-        return self._scorer(_nothing(), np.empty(0))
+        return self._scorer(whole(Counts()), np.empty(0))
 
     def explain(self, text: Any, label: Label | None, against: Label | None) -> Explanation:
         """Explain a label against another: the share of every feature of a text in the difference of their scores."""
@@ -176,10 +165,14 @@ class CountingModel:
 
     def words(self, question: WordQuestion) -> list[Word]:
         """The words that speak for a label."""
-        from bunrui.models.explain import telling_words
+        from bunrui.models.explain import Weights, find_word, telling_words
 
         with self.memory.lock.read():
-            return telling_words(self.reader(), self.analyzer, question)
+            reader, word = self.reader(), question.word
+            question.check(reader.classes)
+            view = reader.view
+            ids = view.feature_ids() if word is None else find_word(view, self.analyzer, word)
+            return telling_words(view, ids, question, reader.scorer.by_docs, partial(Weights, reader))
 
     def export(self, make: Callable[[Reader], T]) -> T:
         """Call `make` with the reader, while nothing is learned."""
@@ -187,49 +180,7 @@ class CountingModel:
             return make(self.reader())
 
 
-@cache
-def _nothing() -> View:
-    return whole(Counts())
-
-
 def several_labels_error(model: str) -> OptionError:
     """For a model that cannot hold each label against the rest."""
     able = ", ".join(name for name, kind in MODELS.items() if kind.takes_label_sets)
     return OptionError(f"{model} tells labels from each other: for documents with several choose one of {able}")
-
-
-def score_documents(reader: Reader, docs: Documents, recipe: Recipe) -> Floats:
-    """Scores by class id."""
-    n = n_docs_of(docs)
-    out = np.empty((n, len(reader.view.counts.labels)))
-    longest = threads.longest_document(docs, recipe)
-    if not reader.wants_table(n, _n_bytes(docs)):
-        simple = [reader.score_one(docs, recipe, d, longest) for d in range(n)]
-        if all(row is not None for row in simple):
-            for d, row in enumerate(simple):
-                out[d] = row
-            return out
-    reader.weights()
-    each_slice(lambda lo, hi: reader.score_slice(docs, recipe, lo, hi, longest, out), threads.bounds_of(docs, recipe))
-    return out
-
-
-def _find_best(reader: Reader, docs: Documents, recipe: Recipe, k: int) -> tuple[Any, Floats]:
-    """Places of the k best classes, and their scores."""
-    n = n_docs_of(docs)
-    is_short = not reader.has_many or not reader.wants_table(n, _n_bytes(docs))
-    if is_short and n * len(reader.view.counts.labels) <= _MOST_SCORES:
-        return best_of(score_documents(reader, docs, recipe)[:, reader.columns], k)
-    longest = threads.longest_document(docs, recipe)
-    classes, scores = np.full((n, k), reader.columns[0]), np.empty((n, k))
-    ranks = reader.bounds().ranks
-    each_slice(
-        lambda lo, hi: reader.best_slice(docs, recipe, lo, hi, longest, classes, scores),
-        threads.bounds_of(docs, recipe),
-    )
-    return ranks[classes], scores
-
-
-def _n_bytes(docs: Documents) -> int:
-    """Bytes of text."""
-    return int(docs.offsets[-1] - docs.offsets[0])

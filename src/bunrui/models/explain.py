@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import compress
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -26,14 +27,15 @@ from bunrui.errors import DataError, LabelError, Option, TableError
 from bunrui.kernel import score as scoring
 from bunrui.kernel.arithmetic import exact_sums
 from bunrui.kernel.vocabulary import Vocabulary
-from bunrui.models.counting import score_documents
 from bunrui.models.linear import Reader, probabilities
 from bunrui.models.model import Parts, WordQuestion, check_label
 from bunrui.models.view import FeatureCounts, View, gather, in_blocks
-from bunrui.sparse import Floats, Integers
+from bunrui.sparse import Booleans, Floats, Integers
 from bunrui.views.explanation import Contribution, Explanation
 
 Ids = npt.NDArray[np.uint32]
+Weigh = Callable[[FeatureCounts], Any]
+"""The weights of cells: `Weights`, or `DenseWeights`."""
 
 
 # One text
@@ -49,9 +51,15 @@ class Reading(NamedTuple):
     spans: Mapping[str, Sequence[tuple[int, int]]]
     names: Mapping[str, str] = MappingProxyType({})
 
-    def name(self, feature: str) -> str:
-        """The feature as people see it."""
-        return self.names.get(feature, feature)
+    def contributions(self, values: Floats, shown: Booleans) -> Iterator[Contribution]:
+        """The values of the features that are shown, with their places in the text."""
+        for (feature, count), value in compress(zip(self.counts.items(), values.tolist(), strict=True), shown):
+            places = tuple(self.spans.get(feature, ()))
+            yield Contribution(self.names.get(feature, feature), value, count, places)
+
+    def unknown(self, known: Booleans) -> tuple[str, ...]:
+        """The features that a model does not know."""
+        return tuple(self.names.get(feature, feature) for feature in compress(self.counts, ~known))
 
 
 def read(analyzer: Analyzer, document: Any) -> Reading:
@@ -104,9 +112,8 @@ def explain(
     smooth = bool(reader.linear.reading[scoring.SMOOTH])
     class_ids = [reader.view.counts.label_ids[name] for name in duel.names]
     bias = float(reader.scorer.bias[class_ids[0]] - reader.scorer.bias[class_ids[1:]].sum())
-    return duel.explanation(
-        document, bias, place_on_text(reading, times * values, (ids >= 0) | smooth), reading, ids >= 0
-    )
+    contributions = reading.contributions(times * values, (ids >= 0) | smooth)
+    return duel.explanation(document, bias, contributions, reading.unknown(ids >= 0))
 
 
 class Duel(NamedTuple):
@@ -129,14 +136,9 @@ class Duel(NamedTuple):
         return adds, float(parts.bias[places[0]] - parts.bias[places[1:]].sum())
 
     def explanation(
-        self,
-        document: Any,
-        bias: float,
-        contributions: tuple[Contribution, ...],
-        reading: Reading,
-        known: npt.NDArray[np.bool_],
+        self, document: Any, bias: float, contributions: Iterable[Contribution], unknown: tuple[str, ...]
     ) -> Explanation:
-        """All of it, as people see it; `known` says which of the features of the document the model knows."""
+        """All of it, as people see it: the largest contributions first, and the features that the model lacks."""
         shares = probabilities(self.scores[None])[0].tolist()
         score_of = {name: float(self.scores[self.classes.index(name)]) for name in self.names}
         return Explanation(
@@ -146,8 +148,8 @@ class Duel(NamedTuple):
             score=score_of[self.label],
             against_score=None if self.against is None else score_of[self.against],
             bias=bias,
-            contributions=contributions,
-            unknown=tuple(reading.name(f) for f, is_there in zip(reading.counts, known, strict=True) if not is_there),
+            contributions=tuple(sorted(contributions, key=lambda c: (-abs(c.value), c.feature))),
+            unknown=unknown,
             text=document if isinstance(document, str) else None,
         )
 
@@ -183,27 +185,17 @@ def _ranked(scores: Floats) -> list[int]:
     return order
 
 
-def place_on_text(reading: Reading, values: Floats, there: npt.NDArray[np.bool_]) -> tuple[Contribution, ...]:
-    """The contributions of features, with their places in the text, the largest first; `there` says which to list."""
-    found = [
-        Contribution(reading.name(feature), value, reading.counts[feature], tuple(reading.spans.get(feature, ())))
-        for feature, value, shown in zip(reading.counts, values.tolist(), there.tolist(), strict=True)
-        if shown
-    ]
-    return tuple(sorted(found, key=lambda c: (-abs(c.value), c.feature)))
-
-
 def _values(reader: Reader, ids: npt.NDArray[np.int64], duel: Duel) -> Floats:
     """The weight of each feature: one occurrence adds it to the difference of the scores, (n_features,)."""
     counts, scorer = reader.view.counts, reader.scorer
     known = np.flatnonzero(ids >= 0)
-    weights = Weights.of_ids(reader, ids[known].astype(np.uint32))
+    weights = Weights(reader, reader.view.gather(ids[known].astype(np.uint32), scorer.by_docs))
     smooth = bool(reader.linear.reading[scoring.SMOOTH])
     values = np.zeros(len(ids))
     for name, sign in zip(duel.names, (1.0, -1.0), strict=False):
         c = counts.label_ids[name]
         one = np.full(len(ids), scorer.scale[c] * scorer.unseen[c] if smooth else 0.0)
-        one[known] = weights.of(c)
+        one[known] = weights.of(name)
         values += sign * one
     return values
 
@@ -212,7 +204,7 @@ def _scores(reader: Reader, analyzer: Analyzer, document: Any) -> Floats:
     """The scores of one document in the order of `reader.classes`, to the bit as in a prediction."""
     if reader.scorer.presence and reader.linear.reading[scoring.SMOOTH]:
         document = distinct(analyzer, [document])[0]
-    return np.asarray(score_documents(reader, *documents_of(analyzer, [document]))[0, reader.columns])
+    return np.asarray(reader.scores(*documents_of(analyzer, [document]))[0, reader.columns])
 
 
 # Words of the model
@@ -244,12 +236,14 @@ class Words(list[Word]):
         return words_html(self)
 
 
-def telling_words(reader: Reader, analyzer: Analyzer, question: WordQuestion) -> list[Word]:
+def telling_words(view: View, ids: Ids, question: WordQuestion, by_docs: bool, weigh: Weigh) -> list[Word]:
     """The words that speak for a label: what one occurrence adds to its score, less the mean of the others.
 
     With `positive` and `negative`, the difference of the two for all words that occur with either, `top` from both ends
     of the list.  With `word`, that word alone (without a label, for the one to whose score it adds most); no word, if
     it was never learned.  The highest come first, words with equal weights by their text.
+
+    `ids` are the features to choose from, and `weigh` gives the weights of some of them.
 
     Examples
     --------
@@ -261,40 +255,28 @@ def telling_words(reader: Reader, analyzer: Analyzer, question: WordQuestion) ->
     >>> [word.text for word in clf.words(positive="spam", top=1)], clf.words(word="Pills")[0].counts
     (['pills', 'you'], {'spam': 2})
     """
-    question.check(reader.classes)
     label, positive, negative, word, top = question
-    counts = reader.view.counts
-    ids = reader.view.feature_ids() if word is None else find_word(reader.view, analyzer, word)
     if not len(ids):
         return []
-    pair: tuple[int, ...] = ()
-    if positive is not None and negative is not None:
-        pair = counts.label_ids[positive], counts.label_ids[negative]
-    else:
-        c = Weights.of_ids(reader, ids[:1]).best_class(reader) if label is None else counts.label_ids[label]
+    if label is None and positive is None:
+        label = weigh(view.gather(ids[:1], by_docs)).best_label()
     parts = []
-    for cells in in_blocks(reader.view, ids, reader.scorer.by_docs):
-        weights = Weights(reader, cells)
-        if not pair:
-            parts.append((cells.ids, weights.against_mean(reader, c)))
+    for cells in in_blocks(view, ids, by_docs):
+        weights = weigh(cells)
+        if positive is None or negative is None:
+            parts.append((cells.ids, weights.against_mean(label)))
             continue
-        values = weights.of(pair[0]) - weights.of(pair[1])
-        either = np.ones(len(cells.ids), np.bool_)
+        values, either = weights.of(positive) - weights.of(negative), np.ones(len(cells.ids), np.bool_)
         if word is None:
+            pair = [view.counts.label_ids[name] for name in (positive, negative)]
             either[:] = False
-            either[weights.owner[np.isin(cells.classes, pair) & (cells.counts > 0)]] = True
+            either[cells.spread(np.arange(len(cells.ids)))[np.isin(cells.classes, pair) & (cells.counts > 0)]] = True
         parts.append((cells.ids[either], values[either]))
     ids, values = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return words_of(counts, ids, values, top, both_ends=positive is not None, by_docs=reader.scorer.by_docs)
-
-
-def words_of(
-    counts: Counts, ids: Ids, values: Floats, top: int | None, *, both_ends: bool, by_docs: bool
-) -> list[Word]:
-    """The words with the highest values, and with `both_ends` those with the lowest; ties by text."""
-    best = _first(values, ids, counts.vocabulary, top, both_ends=both_ends)
+    best = _first(values, ids, view.counts.vocabulary, top, both_ends=positive is not None)
     ids, values = ids[best], values[best]
-    rows = zip(_texts(counts.vocabulary, ids), values.tolist(), counts_of(counts, ids, by_docs), strict=True)
+    texts, counts = _texts(view.counts.vocabulary, ids), counts_of(view.counts, ids, by_docs)
+    rows = zip(texts, values.tolist(), counts, strict=True)
     return [Word(text.decode(), value, found) for text, value, found in rows]
 
 
@@ -302,37 +284,34 @@ class Weights:
     """The weights of some features: one occurrence adds them to scores."""
 
     def __init__(self, reader: Reader, cells: FeatureCounts) -> None:
-        self.scorer = reader.scorer
+        self.reader, self.scorer = reader, reader.scorer
         self.cells = cells
-        self.owner = np.repeat(np.arange(len(cells.ids), dtype=np.int32), cells.lengths)
+        self.owner = cells.spread(np.arange(len(cells.ids), dtype=np.int32))
         self.weight = self.scorer.weights(cells)
         self.shared: Floats = self.scorer.share(cells) if self.scorer.share else np.zeros(len(cells.ids))
 
-    @classmethod
-    def of_ids(cls, reader: Reader, ids: Ids) -> Weights:
-        """The weights of a few features."""
-        return cls(reader, reader.view.gather(ids, reader.scorer.by_docs))
-
-    def of(self, c: int) -> Floats:
-        """To the score of class c, (n_features,)."""
+    def of(self, label: Label) -> Floats:
+        """To the score of a label, (n_features,)."""
+        c = self.reader.view.counts.label_ids[label]
         sparse = np.zeros(len(self.shared))
         mine = self.cells.classes == c
         sparse[self.owner[mine]] = self.weight[mine]
         return np.asarray(self.scorer.scale[c] * (self.scorer.slope[c] + self.shared + sparse))
 
-    def best_class(self, reader: Reader) -> int:
-        """The class to whose score the first feature adds most."""
+    def best_label(self) -> Label:
+        """The label to whose score the first feature adds most."""
         sparse = np.zeros(len(self.scorer.scale))
         mine = self.owner == 0
         sparse[self.cells.classes[mine]] = self.weight[mine]
         adds = self.scorer.scale * (self.scorer.slope + self.shared[0] + sparse)
-        return int(reader.columns[adds[reader.columns].argmax()])
+        return self.reader.classes[int(adds[self.reader.columns].argmax())]
 
-    def against_mean(self, reader: Reader, c: int) -> Floats:
-        """To the score of class c, less the mean over the other classes, (n_features,)."""
-        others = reader.columns[reader.columns != c]
+    def against_mean(self, label: Label) -> Floats:
+        """To the score of a label, less the mean over the other labels, (n_features,)."""
+        columns = self.reader.columns
+        others = columns[columns != self.reader.view.counts.label_ids[label]]
         if not len(others):
-            return self.of(c)
+            return self.of(label)
         scale, slope = self.scorer.scale, self.scorer.slope
         # An order-free sum, since ids of classes follow the order of learning; it keeps multiples of 2 ** -50, so
         # scales (of 1e-6 and less under weight normalisation) are brought near 1 first, by a power of two.
@@ -343,7 +322,24 @@ class Weights:
         scaled = scale[self.cells.classes[theirs]] / unit * self.weight[theirs]
         sparse = unit * exact_sums(scaled, self.owner[theirs], len(self.shared))
         dense = float((scale * slope)[others].sum()) + self.shared * float(scale[others].sum())
-        return np.asarray(self.of(c) - (dense + sparse) / len(others))
+        return np.asarray(self.of(label) - (dense + sparse) / len(others))
+
+
+class DenseWeights(NamedTuple):
+    """The same from a table, (n_features, n_classes)."""
+
+    table: Floats
+    classes: Sequence[Label]
+
+    def of(self, label: Label) -> Floats:
+        return self.table[:, self.classes.index(label)]
+
+    def best_label(self) -> Label:
+        return self.classes[int(self.table[0].argmax())]
+
+    def against_mean(self, label: Label) -> Floats:
+        others = np.delete(self.table, self.classes.index(label), axis=1)
+        return self.of(label) - (others.mean(axis=1) if others.shape[1] else 0.0)
 
 
 def _texts(v: Vocabulary, ids: npt.NDArray[Any]) -> list[bytes]:

@@ -117,18 +117,24 @@ def _kind(value: Any) -> str:
     return "date" if isinstance(value, (date, np.datetime64)) else "other"
 
 
-def as_numbers(name: str, values: npt.NDArray[Any]) -> Floats:
-    """float64 with NaN where values are missing; durations in days."""
+def as_numbers(name: str | int, values: npt.NDArray[Any], *, reads_strings: bool = False) -> Floats:
+    """float64 with NaN where values are missing; durations in days.  With `reads_strings`, strings may be numbers, too.
+
+    Examples
+    --------
+    >>> as_numbers("size", np.array([1, "2.5", None], object), reads_strings=True).tolist()
+    [1.0, 2.5, nan]
+    """
     if values.dtype.kind == "m":
         return np.asarray(values / _DAY, np.float64)
     if values.dtype.kind == "O":
         values = np.array([np.nan if is_missing(value) else _days(value) for value in values.tolist()], object)
+    if not reads_strings and values.dtype.kind in "OU" and any(isinstance(value, str) for value in values.tolist()):
+        raise _wrong(name, "numbers", values, (bool, int, float, Decimal, np.number))
     try:
         numbers = np.asarray(values, np.float64)
     except (TypeError, ValueError) as error:
-        raise _wrong(name, "numbers", values, (bool, int, float, Decimal, np.number)) from error
-    if values.dtype.kind == "U" or any(isinstance(value, str) for value in values.tolist()):
-        raise _wrong(name, "numbers", values, (bool, int, float, Decimal, np.number))
+        raise DataError(f"the column {name!r} should have numbers: {error}") from error
     if np.isinf(numbers).any():
         raise DataError(f"the column {name!r} has an infinite value: replace it, or make it missing (NaN)")
     return numbers
@@ -172,7 +178,7 @@ def _moment(value: Any) -> Any:
     return np.datetime64(value, "us")  # type: ignore[call-overload]
 
 
-def _wrong(name: str, what: str, values: npt.NDArray[Any], right: tuple[type, ...]) -> DataError:
+def _wrong(name: str | int, what: str, values: npt.NDArray[Any], right: tuple[type, ...]) -> DataError:
     """The error of a column whose values are not what they should be."""
     wrong = [value for value in values.tolist() if not is_missing(value) and not isinstance(value, right)]
     return DataError(f"the column {name!r} should have {what}, not {wrong[0] if wrong else values[0]!r}")
@@ -266,50 +272,28 @@ def intervals(values: Floats, cuts: Floats) -> Floats:
     return np.where(np.isnan(values), np.nan, np.searchsorted(cuts, values, side="left"))
 
 
-def as_floats(column: npt.NDArray[Any]) -> Floats:
-    """A column as numbers, with NaN for missing values.
-
-    Examples
-    --------
-    >>> as_floats(np.array([1, "2.5", None], object)).tolist()
-    [1.0, 2.5, nan]
-    """
-    if column.dtype.kind in "biuf":
-        floats = column.astype(np.float64)
-    else:
-        floats = np.array([_as_float(value) for value in column.tolist()], np.float64)
-    if np.isinf(floats).any():
-        raise DataError("a column of numbers that is cut should have no infinite values: replace them")
-    return floats
-
-
-def _as_float(value: Any) -> float:
-    if is_missing(value):
-        return math.nan
-    try:
-        return float(value)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"a column that is cut should have numbers, not {value!r}: see discretise") from error
-
-
 def learn_cuts(
     X: Any, columns: Collection[int], codes: Integers, weights: npt.NDArray[Any]
 ) -> tuple[Floats | None, ...]:
     """Where to cut some columns of a table; None for the others."""
-    return tuple(mdl_cuts(as_floats(X[:, j]), codes, weights) if j in columns else None for j in range(X.shape[1]))
+    every = range(X.shape[1])
+    return tuple(mdl_cuts(_to_cut(X, j), codes, weights) if j in columns else None for j in every)
 
 
-def cut_columns(X: Any, cuts: tuple[Floats | None, ...]) -> npt.NDArray[Any]:
+def cut_columns(X: Any, cuts: Sequence[Floats | None]) -> npt.NDArray[Any]:
     """A table of values, with intervals in place of numbers that are cut."""
     if all(each is None for each in cuts):
         return np.asarray(X)
     if hasattr(X, "indptr"):
         raise DataError("columns were cut when this learned, and a sparse matrix is read as presence: give an array")
-    if all(each is not None for each in cuts):
-        columns = [intervals(as_floats(X[:, j]), each) for j, each in enumerate(cuts) if each is not None]
-        return np.column_stack(columns)
+    found = {j: intervals(_to_cut(X, j), each) for j, each in enumerate(cuts) if each is not None}
+    if len(found) == len(cuts):
+        return np.column_stack(list(found.values()))
     out = np.asarray(X).astype(object)
-    for j, each in enumerate(cuts):
-        if each is not None:
-            out[:, j] = intervals(as_floats(X[:, j]), each)
+    for j, column in found.items():
+        out[:, j] = column
     return out
+
+
+def _to_cut(X: Any, j: int) -> Floats:
+    return as_numbers(j, X[:, j], reads_strings=True)

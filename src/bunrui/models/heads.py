@@ -393,190 +393,49 @@ def _class_shift(mass: Floats, alpha: float, n_features: int) -> Floats:
     return log((mass.sum() - mass[1:] + added) / (mass[1:] + added))
 
 
-# NBSVM
-
-
-class Descent(NamedTuple):
-    """How the training went: epochs that were run, and the largest violation in the last of them."""
-
-    n_iter: int
-    violation: float
-
-
-def train_svm(options: SvmOptions, batch: Batch, seed: int = 0, keys: Keys | None = None) -> tuple[LinearHead, Descent]:
-    """The head of some rows; `keys` are hashes of the rows, (n_rows, 2), where they are known (see `arrange`)."""
-    n_classes = len(batch.classes)
-    if n_classes < 2:
-        only = batch.classes.tolist()[0]
-        problem = f"NBSVM tells classes apart, and all rows are of one class, {only!r}: give rows of another"
-        raise DataError(problem, cause="one-label")
-    out = LinearHead(options, batch.classes, batch.cells.n_columns)
-    order, weights = arrange(batch.cells, batch.codes, batch.weights, seed, keys)
-    codes = batch.codes[order]
-    task = _laid_out(options, out, batch.cells, order, Targets(codes - 1 if n_classes == 2 else codes, weights))
-    ratio = _begin_svm(options, task)
-    descent = _descend(options, task, seed)
-    if options.beta is not None:
-        _interpolate(out.place_of, task.head.weights, ratio, float(options.beta))
-    out.weights = task.head.weights.reshape(-1, len(task.head.bias))
-    out.intercepts = task.head.bias * float(options.bias)
-    return out, descent
-
-
-class _Task(NamedTuple):
-    """Rows and their targets, the head, totals of features, and the part of ratios that comes from class sizes.
-
-    `uses` are the features at each place.
-    """
-
-    rows: Rows
-    targets: Targets
-    head: Head
-    totals: Floats
-    uses: Integers
-    shift: Floats
-
-
-def _laid_out(options: SvmOptions, out: LinearHead, cells: Cells, order: Integers, targets: Targets) -> _Task:
-    """Rows as the head reads them, a place for every column that occurs, and counts in `head.variance`."""
-    columns, doc_freq, alone = _occurring(cells, order, targets.weight)
-    out.factor[columns] = _idf(options, float(targets.weight.sum()), doc_freq)
-    own = columns[~alone]
-    out.place_of[own] = np.arange(len(own))
-    out.place_of[columns[alone]] = ALONE
-    norm = int(options.norm == "l2")
-    rows, n_places = _compact(cells, order, out.factor, norm, out.place_of, columns[alone], len(own))
-
-    n_margins = int(targets.column.max()) + 1
-    weights, variance = np.zeros((2, n_places * n_margins))
-    head = Head(weights, variance, np.zeros(n_margins), np.ones(n_margins), float(options.bias))
-    totals, mass = np.zeros(n_places), np.zeros(n_margins + 1)
-    run(tally, rows, targets, 0, 0, variance, totals, mass)
-    uses = np.bincount(out.place_of[columns], minlength=n_places)
-    return _Task(rows, targets, head, totals, uses, _class_shift(mass, float(options.alpha), len(columns)))
-
-
-def _begin_svm(options: SvmOptions, task: _Task) -> Floats:
-    """Turn counts into the prior, and start at its mean; the ratios."""
-    head, n_places = task.head, len(task.totals)
-    needs_ratio = options.start > 0 or options.beta is not None
-    run(heads.ratios, head, task.totals, task.shift, float(options.alpha), 0, n_places, 0, float(needs_ratio), 0.0)
-    ratio = head.weights.copy() if options.beta is not None else np.empty(0)
-    if needs_ratio:
-        unit = _unit(options, task.rows, task.targets, head) if options.start > 0 else 0.0
-        np.multiply(head.weights, unit, out=head.weights)
-    _blend(options.variance, head, task.totals * task.uses, 0.0, 0, 0)
-    return ratio
-
-
-def _blend(variance: str | float, head: Head, mass: Floats, floor: float, old_places: int, old_classes: int) -> None:
-    """Turn squared ratios into the variances of the prior, in new places, and of new classes in all places."""
-    if variance != "ratio":
-        share = 0.0 if variance == "one" else float(variance)
-        sums = np.zeros((2, len(head.bias) + 2), np.int64)
-        run(heads.blend, head, mass, share, floor, old_places, old_classes, *sums, np.empty(len(head.bias)))
-
-
-def _descend(options: SvmOptions, task: _Task, seed: int) -> Descent:
-    head, n, n_margins = task.head, len(task.targets.weight), len(task.head.bias)
-    dual = Dual(np.zeros(n * n_margins), np.zeros(n * n_margins), LOSSES[options.loss])
-    order, epoch, violation = np.arange(n), 0, np.inf
-    while epoch < int(options.max_iter) and not violation <= options.tol:
-        if epoch:
-            order = np.random.default_rng([seed, epoch]).permutation(n)
-        args = (task.rows, order, task.targets, float(options.C), head, dual, _sums_for(n_margins))
-        violation = float(run(heads.sweep, *args))
-        epoch += 1
-    return Descent(epoch, violation)
-
-
-def _interpolate(place_of: Integers, weights: Floats, ratio: Floats, beta: float) -> None:
-    """(1 - β) · mean|u| + β · u, where u are the weights of features that are scaled by the ratio."""
-    scaled = np.divide(weights, ratio, out=np.zeros_like(weights), where=ratio != 0)
-    uses = np.bincount(place_of[place_of >= 0])
-    mean = uses @ np.abs(scaled).reshape(len(uses), -1) / uses.sum()
-    even = (ratio.reshape(len(uses), -1) * mean).reshape(-1)
-    weights *= beta
-    weights += (1 - beta) * even
-
-
-# NB-AROW
-
-
-class Arow(LinearHead):
-    """A head that goes on learning: tables with room for more features and classes.
+class PriorHead(LinearHead):
+    """A head with its prior: tables with room for more features and classes.
 
     Attributes
     ----------
-    labels : list
-        The classes in the order in which they came: the columns of the tables.
-    variance : (room, n_classes)
+    variance : (room, n_margins)
         That of the weights.
-    bias, bias_variance : (n_classes,)
+    bias, bias_variance : (n_margins,)
     totals : (room,)
         The count of each of the features at a place.
     uses : (room,) int64
         How many features share a place.
-    mass : (1 + n_classes,)
+    mass : (1 + n_margins,)
         The count by class; the first number stands for no class, and is 0.
     unit : float, optional
         The factor that turns ratios into weights; None before the first batch.
     """
 
-    def __init__(self, options: ArowOptions, n_columns: int) -> None:
+    def __init__(self, options: Any, n_columns: int) -> None:
         super().__init__(options, np.empty(0), n_columns)
         self.options = options
-        self.labels: list[Any] = []
         self.variance = np.zeros((0, 0))
         self.bias, self.bias_variance, self.totals = np.zeros((3, 0))
         self.mass = np.zeros(1)
         self.uses = np.zeros(0, np.int64)
-        self.unit: float | None = None if options.start > 0 else 0.0
+        # An SVM alone has `beta`, which needs the ratios.
+        self._keeps_ratio = getattr(options, "beta", None) is not None
+        self.unit: float | None = None if options.start > 0 or self._keeps_ratio else 0.0
+        self.ratio = np.zeros((0, 0))
         self.n_docs = 0.0
         self.n_places = 0
         self.n_features = 0
 
-    def check_options(self, options: ArowOptions) -> None:
-        """Refuse to go on with other options than before; `r` may change."""
-        for name, value in vars(self.options).items():
-            if name != "r" and getattr(options, name) != value:
-                raise OptionError(f"{name}={value!r} holds for the rows so far: call fit again after changing it")
-        self.options = options
-
-    def learn(self, batch: Batch, classes: Labels, order: Integers, weights: Floats) -> None:
-        """Learn rows in some order, all of whose labels are among `classes`."""
-        old_classes = len(self.labels)
-        known = set(self.labels)
-        self._add_classes([label for label in classes.tolist() if label not in known])
-        column = {label: place for place, label in enumerate(self.labels)}
-        column_of = np.array([column[label] for label in batch.classes.tolist()], np.int64)
-        targets = Targets(column_of[batch.codes[order]], weights)
-
-        rows, old_places = self._place(batch.cells, order, weights)
-        constant = float(self.options.bias)
-        head = Head(self.weights.reshape(-1), self.variance.reshape(-1), self.bias, self.bias_variance, constant)
+    def begin(self, cells: Cells, order: Integers, targets: Targets, n_margins: int) -> tuple[Rows, Head]:
+        """Rows as the head reads them, and its tables: new features and new classes have their prior."""
+        old_classes = len(self.bias)
+        self._add_classes(n_margins - old_classes)
+        rows, old_places = self._place(cells, order, targets.weight)
+        tables = (self.weights.reshape(-1), self.variance.reshape(-1), self.bias, self.bias_variance)
+        head = Head(*tables, float(self.options.bias))
         run(tally, rows, targets, old_places, old_classes, head.variance, self.totals, self.mass)
         self._begin(head, old_places, old_classes, rows, targets)
-        run(heads.arow, rows, targets, float(self.options.r), head, _sums_for(len(column)))
-        self.intercepts, self.classes = self.bias * constant, classes
-
-    def learn_in_order(self, batch: Batch, seed: int = 0, keys: Keys | None = None) -> None:
-        """Learn rows in the order of their hashes (see `arrange`); they may have more columns than those before."""
-        self.widen(batch.cells.n_columns)
-        order, weights = arrange(batch.cells, batch.codes, batch.weights, seed, keys)
-        self.learn(batch, join_labels(self.classes, batch.classes), order, weights)
-
-    def widen(self, n_columns: int) -> None:
-        """Columns of X that there were not before, to the right of the others."""
-        more = n_columns - len(self.place_of)
-        self.place_of = np.pad(self.place_of, (0, more), constant_values=-1)
-        self.factor = np.pad(self.factor, (0, more))
-
-    def by_class(self, margins: Floats) -> Floats:
-        """In the order of the labels; of two classes, half the difference (which one against the rest mirrors)."""
-        column = {label: place for place, label in enumerate(self.labels)}
-        margins = margins[..., [column[label] for label in self.classes.tolist()]]
-        return (margins[..., 1:] - margins[..., :1]) / 2 if len(self.classes) == 2 else margins
+        return rows, head
 
     def _place(self, cells: Cells, order: Integers, weights: Floats) -> tuple[Rows, int]:
         """Rows as the head reads them, and the first place that is new."""
@@ -591,33 +450,37 @@ class Arow(LinearHead):
         first_shared = old_places + len(own)
         self.place_of[own] = old_places + np.arange(len(own))
         self.place_of[columns[alone]] = ALONE
-        self._make_room(first_shared + (len(order) if alone.any() else 0))
         args = (self.factor, int(self.norm == "l2"), self.place_of, columns[alone], first_shared)
         rows, self.n_places = _compact(cells, order, *args)
+        self._make_room(self.n_places)
         np.add.at(self.uses, self.place_of[columns[new]], 1)
         return rows, old_places
 
     def _begin(self, head: Head, old_places: int, old_classes: int, rows: Rows, targets: Targets) -> None:
         """Turn counts into ratios, in new places, and of new classes in all places."""
-        alpha, floor = float(self.options.alpha), float(self.options.floor)
-        is_ratio = self.options.variance == "ratio"
+        alpha, variance = float(self.options.alpha), self.options.variance
+        floor = float(getattr(self.options, "floor", 0.0))
         shift = _class_shift(self.mass, alpha, self.n_features)
         unit = 1.0 if self.unit is None else self.unit
         for block in ((0, old_places, old_classes), (old_places, self.n_places, 0)):
-            run(heads.ratios, head, self.totals, shift, alpha, *block, unit, floor if is_ratio else 0.0)
-        mass = (self.totals * self.uses)[: self.n_places]
-        _blend(self.options.variance, head, mass, floor, old_places, old_classes)
+            run(heads.ratios, head, self.totals, shift, alpha, *block, unit, floor if variance == "ratio" else 0.0)
+        if self._keeps_ratio:
+            self.ratio = self.weights.copy()
+        if variance != "ratio":
+            # Squared ratios become a share of the variance.
+            share = 0.0 if variance == "one" else float(variance)
+            mass = (self.totals * self.uses)[: self.n_places]
+            sums = np.zeros((2, len(head.bias) + 2), np.int64)
+            run(heads.blend, head, mass, share, floor, old_places, old_classes, *sums, np.empty(len(head.bias)))
         if self.unit is None:
-            unit = _unit(self.options, rows, targets, head) if len(shift) > 1 else 0.0
+            unit = _unit(self.options, rows, targets, head) if len(self.classes) > 1 else 0.0
             self.weights[old_places:] *= unit
             self.weights[:old_places, old_classes:] *= unit
             # As long as classes do not differ, weights begin at 0 and the next batch tries again.
             self.unit = unit or None
 
-    def _add_classes(self, labels: list[Any]) -> None:
+    def _add_classes(self, more: int) -> None:
         """New classes, with no weights yet."""
-        more = len(labels)
-        self.labels = self.labels + labels
         self.weights, self.variance = (np.pad(table, ((0, 0), (0, more))) for table in (self.weights, self.variance))
         self.bias, self.mass = np.pad(self.bias, (0, more)), np.pad(self.mass, (0, more))
         self.bias_variance = np.pad(self.bias_variance, (0, more), constant_values=1.0)
@@ -644,6 +507,113 @@ class Arow(LinearHead):
         self.uses[after] = 1
         self.place_of[columns] = after
 
+
+# NBSVM
+
+
+class Descent(NamedTuple):
+    """How the training went: epochs that were run, and the largest violation in the last of them."""
+
+    n_iter: int
+    violation: float
+
+
+def train_svm(options: SvmOptions, batch: Batch, seed: int = 0, keys: Keys | None = None) -> tuple[LinearHead, Descent]:
+    """The head of some rows; `keys` are hashes of the rows, (n_rows, 2), where they are known (see `arrange`)."""
+    n_classes = len(batch.classes)
+    if n_classes < 2:
+        only = batch.classes.tolist()[0]
+        problem = f"NBSVM tells classes apart, and all rows are of one class, {only!r}: give rows of another"
+        raise DataError(problem, cause="one-label")
+    order, weights = arrange(batch.cells, batch.codes, batch.weights, seed, keys)
+    codes = batch.codes[order]
+    targets = Targets(codes - 1 if n_classes == 2 else codes, weights)
+    prior = PriorHead(options, batch.cells.n_columns)
+    prior.classes = batch.classes
+    rows, head = prior.begin(batch.cells, order, targets, 1 if n_classes == 2 else n_classes)
+    descent = _descend(options, rows, targets, head, seed)
+    if options.beta is not None:
+        _interpolate(prior, float(options.beta))
+    out = LinearHead(options, batch.classes, 0)
+    out.place_of, out.factor, out.weights = prior.place_of, prior.factor, prior.weights
+    out.intercepts = head.bias * float(options.bias)
+    return out, descent
+
+
+def _descend(options: SvmOptions, rows: Rows, targets: Targets, head: Head, seed: int) -> Descent:
+    n, n_margins = len(targets.weight), len(head.bias)
+    dual = Dual(np.zeros(n * n_margins), np.zeros(n * n_margins), LOSSES[options.loss])
+    order, epoch, violation = np.arange(n), 0, np.inf
+    while epoch < int(options.max_iter) and not violation <= options.tol:
+        if epoch:
+            order = np.random.default_rng([seed, epoch]).permutation(n)
+        args = (rows, order, targets, float(options.C), head, dual, _sums_for(n_margins))
+        violation = float(run(heads.sweep, *args))
+        epoch += 1
+    return Descent(epoch, violation)
+
+
+def _interpolate(prior: PriorHead, beta: float) -> None:
+    """(1 - β) · mean|u| + β · u, where u are the weights of features that are scaled by the ratio."""
+    scaled = np.divide(prior.weights, prior.ratio, out=np.zeros_like(prior.weights), where=prior.ratio != 0)
+    mean = prior.uses @ np.abs(scaled) / prior.uses.sum()
+    prior.weights *= beta
+    prior.weights += (1 - beta) * (prior.ratio * mean)
+
+
+# NB-AROW
+
+
+class Arow(PriorHead):
+    """A head that goes on learning.
+
+    Attributes
+    ----------
+    labels : list
+        The classes in the order in which they came: the columns of the tables.
+    """
+
+    def __init__(self, options: ArowOptions, n_columns: int) -> None:
+        super().__init__(options, n_columns)
+        self.labels: list[Any] = []
+
+    def check_options(self, options: ArowOptions) -> None:
+        """Refuse to go on with other options than before; `r` may change."""
+        for name, value in vars(self.options).items():
+            if name != "r" and getattr(options, name) != value:
+                raise OptionError(f"{name}={value!r} holds for the rows so far: call fit again after changing it")
+        self.options = options
+
+    def learn(self, batch: Batch, classes: Labels, order: Integers, weights: Floats) -> None:
+        """Learn rows in some order, all of whose labels are among `classes`."""
+        known = set(self.labels)
+        self.labels = self.labels + [label for label in classes.tolist() if label not in known]
+        self.classes = classes
+        column = {label: place for place, label in enumerate(self.labels)}
+        column_of = np.array([column[label] for label in batch.classes.tolist()], np.int64)
+        targets = Targets(column_of[batch.codes[order]], weights)
+        rows, head = self.begin(batch.cells, order, targets, len(column))
+        run(heads.arow, rows, targets, float(self.options.r), head, _sums_for(len(column)))
+        self.intercepts = self.bias * float(self.options.bias)
+
+    def learn_in_order(self, batch: Batch, seed: int = 0, keys: Keys | None = None) -> None:
+        """Learn rows in the order of their hashes (see `arrange`); they may have more columns than those before."""
+        self.widen(batch.cells.n_columns)
+        order, weights = arrange(batch.cells, batch.codes, batch.weights, seed, keys)
+        self.learn(batch, join_labels(self.classes, batch.classes), order, weights)
+
+    def widen(self, n_columns: int) -> None:
+        """Columns of X that there were not before, to the right of the others."""
+        more = n_columns - len(self.place_of)
+        self.place_of = np.pad(self.place_of, (0, more), constant_values=-1)
+        self.factor = np.pad(self.factor, (0, more))
+
+    def by_class(self, margins: Floats) -> Floats:
+        """In the order of the labels; of two classes, half the difference (which one against the rest mirrors)."""
+        column = {label: place for place, label in enumerate(self.labels)}
+        margins = margins[..., [column[label] for label in self.classes.tolist()]]
+        return (margins[..., 1:] - margins[..., :1]) / 2 if len(self.classes) == 2 else margins
+
     # In a file
 
     def arrays(self, to_learn: bool) -> Parameters:
@@ -662,21 +632,20 @@ class Arow(LinearHead):
         super().set_arrays(weights, to_learn)
         if not to_learn:
             return
+        # Copies: kernels write to them.
         n_places, n_margins = self.weights.shape
-        self.variance = take(weights, "variance", np.float64, (n_places, n_margins), 0)
-        self.totals = take(weights, "totals", np.float64, (n_places,), 0)
-        self.uses = take(weights, "uses", np.int64, (n_places,), 0)
-        self.bias = take(weights, "bias", np.float64, (n_margins,))
-        self.bias_variance = take(weights, "bias_variance", np.float64, (n_margins,), 0)
-        self.mass = take(weights, "mass", np.float64, (1 + n_margins,), 0)
+        self.weights, self.place_of, self.factor = self.weights.copy(), self.place_of.copy(), self.factor.copy()
+        self.uses = take(weights, "uses", np.int64, (n_places,), 0).copy()
+        self.bias = take(weights, "bias", np.float64, (n_margins,)).copy()
+        positive = {"variance": (n_places, n_margins), "totals": (n_places,), "bias_variance": (n_margins,)}
+        for name, shape in (positive | {"mass": (1 + n_margins,)}).items():
+            setattr(self, name, take(weights, name, np.float64, shape, 0).copy())
         self.unit = take_fact(weights, "unit", float, type(None))
         self.n_docs, self.n_features = take_fact(weights, "n_docs", float), take_fact(weights, "n_features", int)
         self.n_places = n_places
         used = self.place_of[self.place_of >= 0]
         if len(used) != self.n_features or not np.array_equal(np.bincount(used, minlength=n_places), self.uses):
             raise DataError("the weights have columns at other places than they say")
-        for name in ("place_of", "factor", "weights", "variance", "totals", "uses", "bias", "bias_variance", "mass"):
-            setattr(self, name, getattr(self, name).copy())
 
     def _n_margins(self, weights: Parameters) -> int:
         self.labels = take_labels(weights, "labels")

@@ -16,9 +16,9 @@ They are trained when they first answer after a change; `arow` learns only new d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bunrui.errors import Option, OptionError, Step
 
@@ -45,14 +45,8 @@ VARIANTS = ("class_norm", "against_rest")
 CLASS_NORM_ALPHA = 1e-7
 
 
-@cache
-def _formula_of(source: str) -> Callable[..., Scorer]:
-    file, function = source.split(".")
-    formula: Callable[..., Scorer] = getattr(import_module(f"bunrui.models.{file}"), function)
-    return formula
-
-
-class Counting(NamedTuple):
+@dataclass(frozen=True)
+class Counting:
     """A model that is a formula of counts.
 
     Attributes
@@ -78,10 +72,7 @@ class Counting(NamedTuple):
     twin: str | None = None
     reads_fractions: bool = False
 
-    @property
-    def needs_documents(self) -> bool:
-        """Never: counts are enough."""
-        return False
+    needs_documents: ClassVar[bool] = False  # counts are enough
 
     @property
     def takes_label_sets(self) -> bool:
@@ -91,7 +82,9 @@ class Counting(NamedTuple):
     @property
     def formula(self) -> Callable[..., Scorer]:
         """The function that makes a scorer."""
-        return _formula_of(self.source)
+        file, function = self.source.split(".")
+        formula: Callable[..., Scorer] = getattr(import_module(f"bunrui.models.{file}"), function)
+        return formula
 
     @property
     def presence(self) -> bool:
@@ -163,7 +156,8 @@ MODELS = {
 MOST_FEATURES = 500
 
 
-class Trained(NamedTuple):
+@dataclass(frozen=True)
+class Trained:
     """A model that is trained from documents.
 
     Attributes
@@ -183,10 +177,7 @@ class Trained(NamedTuple):
     on_tables: bool = False
     is_kept: bool = False
 
-    @property
-    def needs_documents(self) -> bool:
-        """Always: counts are not enough."""
-        return True
+    needs_documents: ClassVar[bool] = True  # counts are not enough
 
     def check(self, options: Options) -> None:
         """Refuse options that the model does not take.

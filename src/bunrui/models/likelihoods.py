@@ -47,7 +47,7 @@ section 4.2, for categories.  Golden values: tests/golden/test_li_hang.py
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -59,6 +59,7 @@ from bunrui.analysis.spec import KINDS
 from bunrui.classcounts import (
     ROUNDING,
     ClassCounts,
+    Encoded,
     Labels,
     SparseCounts,
     ValueCounts,
@@ -287,11 +288,7 @@ def rules_of(smoothing: str, text_alpha: Any, alpha: Any, var_smoothing: float, 
 
 
 def count_columns(
-    plans: Sequence[Plan],
-    columns: Sequence[Given],
-    labels: tuple[Labels, Integers],
-    weights: Numbers,
-    rules: Rules,
+    plans: Sequence[Plan], columns: Sequence[Given], labels: Encoded, weights: Numbers, rules: Rules
 ) -> ClassCounts:
     """Count the parts of all columns; they are named by column and part."""
     parts: dict[Any, Any] = {}
@@ -365,7 +362,7 @@ def _read_parts(plan: Plan, column: Given) -> Iterator[tuple[str, Any]]:
         yield "number", as_days(name, moments)
 
 
-def _count_part(part: str, values: Any, labels: tuple[Labels, Integers], weights: Numbers, rules: Rules) -> Any:
+def _count_part(part: str, values: Any, labels: Encoded, weights: Numbers, rules: Rules) -> Any:
     """Count the rows of one part."""
     if part == "words":
         counted = count_features(values, rules.analyzer)
@@ -458,68 +455,61 @@ def quantile_edges(values: Floats, weights: Numbers, n_bins: int) -> Floats:
 
 def loo_gaussian(values: Floats, codes: Integers, weights: Numbers, doc_count: Numbers, var_smoothing: float) -> float:
     """The sum for a normal distribution in every class."""
-    rows = _present(values, codes, weights, doc_count)
-    x, y = rows.x, rows.y
-    # Shifting changes nothing but the digits that are left after subtraction.
-    x = x - (np.average(x, weights=rows.w) if len(x) else 0.0)
-    moments = dense_moments(x[:, None], y, rows.w, len(rows.docs))
-    row = Moments(rows.out, x, np.zeros(len(x)))
-    pooled = Moments(*(np.broadcast_to(part[0, 0], x.shape) for part in moments.pooled())).without(row)
-    parts = [np.tile(part[:, 0], (len(x), 1)) for part in moments]
-    for part, left in zip(parts, Moments(*(part[:, 0][y] for part in moments)).without(row), strict=True):
-        part[np.arange(len(x)), y] = left
-    n, mean, squares = parts
-    squares = np.maximum(squares, 0.0)
-    spread = np.maximum(pooled.variance(), 0.0)[:, None]
-    mean = np.where(n > 0, mean, pooled.mean[:, None])
-    variance = np.where(n > 0, squares / np.where(n > 0, n, 1.0), spread) + var_smoothing * spread
-    variance = np.maximum(variance, _LEAST)
-    scores = -0.5 * np.log(2 * np.pi * variance) - 0.5 * (x[:, None] - mean) ** 2 / variance
-    scores[pooled.n <= 0] = 0.0
-    return _foretold(scores, rows)
+
+    def score(x: Floats, y: Integers, w: Floats, out: Floats) -> Floats:
+        # Shifting changes nothing but the digits that are left after subtraction.
+        x = x - (np.average(x, weights=w) if len(x) else 0.0)
+        moments = dense_moments(x[:, None], y, w, len(doc_count))
+        row = Moments(out, x, np.zeros(len(x)))
+        pooled = Moments(*(np.broadcast_to(part[0, 0], x.shape) for part in moments.pooled())).without(row)
+        parts = [np.tile(part[:, 0], (len(x), 1)) for part in moments]
+        for part, left in zip(parts, Moments(*(part[:, 0][y] for part in moments)).without(row), strict=True):
+            part[np.arange(len(x)), y] = left
+        n, mean, squares = parts
+        squares = np.maximum(squares, 0.0)
+        spread = np.maximum(pooled.variance(), 0.0)[:, None]
+        mean = np.where(n > 0, mean, pooled.mean[:, None])
+        variance = np.where(n > 0, squares / np.where(n > 0, n, 1.0), spread) + var_smoothing * spread
+        variance = np.maximum(variance, _LEAST)
+        scores = -0.5 * np.log(2 * np.pi * variance) - 0.5 * (x[:, None] - mean) ** 2 / variance
+        scores[pooled.n <= 0] = 0.0
+        return scores
+
+    return _foretell(values, codes, weights, doc_count, score)
 
 
 def loo_binned(places: Floats, n_bins: int, codes: Integers, weights: Numbers, doc_count: Numbers, lam: float) -> float:
     """The sum for bins, which are values of a categorical column."""
-    rows = _present(places, codes, weights, doc_count)
-    at, y = rows.x.astype(np.int64), rows.y
-    cells = np.zeros((n_bins, len(rows.docs)))
-    np.add.at(cells, (at, y), rows.w)
-    counts, totals = cells[at], np.tile(cells.sum(axis=0), (len(at), 1))
-    own = np.arange(len(at)), y
-    counts[own] = np.maximum(counts[own] - rows.out, 0.0)
-    totals[own] = np.maximum(totals[own] - rows.out, 0.0)
-    return _foretold(np.log(counts + lam) - np.log(totals + lam * n_bins), rows)
+
+    def score(x: Floats, y: Integers, w: Floats, out: Floats) -> Floats:
+        at, cells = x.astype(np.int64), np.zeros((n_bins, len(doc_count)))
+        np.add.at(cells, (at, y), w)
+        counts, totals = cells[at], np.tile(cells.sum(axis=0), (len(at), 1))
+        own = np.arange(len(at)), y
+        counts[own] = np.maximum(counts[own] - out, 0.0)
+        totals[own] = np.maximum(totals[own] - out, 0.0)
+        return np.log(counts + lam) - np.log(totals + lam * n_bins)
+
+    return _foretell(places, codes, weights, doc_count, score)
 
 
-class _Rows(NamedTuple):
-    """Rows with a value: the value, class, weight, and the part of the weight that is left out; the rows of every
-    class; which rows can be foretold.
+def _foretell(
+    values: Floats, codes: Integers, weights: Numbers, doc_count: Numbers, score: Callable[..., Floats]
+) -> float:
+    """The sum, over the rows that have a value.
+
+    `score` gives log P(x_i | c) without row i, (n_rows, n_classes), from the values, classes and weights of all rows,
+    and the part of each weight that is left out.
     """
-
-    x: Floats
-    y: Integers
-    w: Floats
-    out: Floats
-    docs: Floats
-    scored: npt.NDArray[np.bool_]
-
-
-def _present(values: Floats, codes: Integers, weights: Numbers, doc_count: Numbers) -> _Rows:
     there = ~np.isnan(values) & (weights > 0)
-    y, w, docs = codes[there], weights[there].astype(np.float64), doc_count.astype(np.float64)
-    out = np.minimum(w, 1.0)
-    # Without its only row nobody could foretell a class; that row is still one by which others are foretold.
-    return _Rows(values[there], y, w, out, docs, docs[y] > out * (1 + 1e-9))
-
-
-def _foretold(scores: Floats, rows: _Rows) -> float:
-    """The sum, from log P(x_i | c) without row i, (n_rows, n_classes)."""
-    left = np.tile(rows.docs, (len(rows.x), 1))
-    own = np.arange(len(rows.x)), rows.y
-    left[own] = np.maximum(left[own] - rows.out, 0.0)
+    x, y, w, docs = values[there], codes[there], weights[there].astype(np.float64), doc_count.astype(np.float64)
+    out, own = np.minimum(w, 1.0), (np.arange(len(x)), y)
+    left = np.tile(docs, (len(x), 1))
+    left[own] = np.maximum(left[own] - out, 0.0)
     prior = np.full(left.shape, -np.inf)
     prior[left > 0] = np.log(left[left > 0])
-    joint = (scores + prior)[rows.scored]
+    # Without its only row nobody could foretell a class; that row is still one by which others are foretold.
+    scored = docs[y] > out * (1 + 1e-9)
+    joint = (score(x, y, w, out) + prior)[scored]
     logs = joint - log_sum_exp(joint)
-    return float(rows.w[rows.scored] @ logs[np.arange(len(logs)), rows.y[rows.scored]])
+    return float(w[scored] @ logs[np.arange(len(logs)), y[scored]])

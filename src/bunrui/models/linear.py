@@ -4,7 +4,7 @@ A `Reader` answers as one model of some counts.  Weights are never kept: many do
 weights, which is made once; a few, from the weights of just their words, so that a prediction after every learned
 document costs no more than the document.  Both ways give the same bits.
 
-Labels alone need no scores of all classes: where there are many, `Reader.best_slice` leaves out those that a bound
+Labels alone need no scores of all classes: where there are many, `Reader.best` leaves out those that a bound
 rules out (`kernel/best.py`).
 
 A `Table` does the same for the rows of a matrix:
@@ -25,8 +25,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bunrui.analysis.analyzer import n_docs_of
 from bunrui.cells import ranges
 from bunrui.counts import Counts
+from bunrui.engines import threads
 from bunrui.errors import OptionError
 from bunrui.kernel import best, vocabulary
 from bunrui.kernel import score as scoring
@@ -36,9 +38,10 @@ from bunrui.kernel.best import Bounds, Room
 from bunrui.kernel.library import run
 from bunrui.kernel.ngrams import MAX_ORDER
 from bunrui.kernel.reading import new_index, new_seen
-from bunrui.kernel.score import TOO_LONG, Linear, LongLists, ReadyModel, Sums, Weights
-from bunrui.kernel.slices import Mutex
+from bunrui.kernel.score import TOO_LONG, Linear, ReadyModel, Sums, Weights
+from bunrui.kernel.slices import Mutex, each_slice
 from bunrui.kernel.workspace import new_vocabulary, scratch_for
+from bunrui.models.model import best_of
 from bunrui.models.scorer import Scorer
 from bunrui.models.view import CountView, FeatureCounts, MatrixView, View, in_blocks, whole
 from bunrui.sparse import Floats, Integers, Sparse
@@ -61,16 +64,12 @@ _GROUP = 256
 # 600,000 documents of benchmarks/classes.py, 100,000 classes.
 _COMMON = 32
 
-# Cells of one document above which weights are made by count, not by cell; counts are seldom larger than the usual.
-_LONG_LISTS = 1 << 12
-_USUAL_COUNT = 128
-
 # Cells of a dense table that is kept (128 MB), and of one that somebody asks for (8 GB).
 DENSE_CELLS, MOST_CELLS = 1 << 24, 1 << 30
 MOST_SCORES = 1 << 21  # at a time, where labels alone are asked for
+_MOST_AT_ONCE = 1 << 22  # of texts: a matrix of this many scores is no burden
 
 _local = threading.local()
-_making = Mutex()
 
 
 class Reader:
@@ -92,49 +91,30 @@ class Reader:
         counts = view.counts
         self.version = counts.version
         self.classes, self.columns, self.dtype = counts.live
-        self.linear = Linear(
-            scorer.bias,
-            scorer.scale,
-            scorer.slope,
-            scorer.unseen,
-            np.array([int(scorer.presence), int(smooth_unseen)], np.int64),
-        )
+        reading = np.array([int(scorer.presence), int(smooth_unseen)], np.int64)
+        self.linear = Linear(scorer.bias, scorer.scale, scorer.slope, scorer.unseen, reading)
         self._weights: Weights | None = None
-        self._bounds: Bounds | None = None
+        self._known_bounds: Bounds | None = None
         self._has_answered = False
-        self._known_lock: Mutex | None = None
+        self._lock = Mutex()
 
-    @property
-    def has_many(self) -> bool:
-        """Whether it pays to find out which classes to score, because there are many."""
-        return len(self.view.counts.labels) >= _MANY_CLASSES
-
-    @property
-    def _lock(self) -> Mutex:
-        # Most readers of one document never need it, and to make one takes as long as ten logarithms.
-        with _making:
-            if self._known_lock is None:
-                self._known_lock = Mutex()
-            return self._known_lock
-
-    def wants_table(self, n_docs: int, n_bytes: int) -> bool:
+    def wants_table(self, docs: Documents) -> bool:
         """Whether documents are better scored from a table of all weights, by their number and size."""
-        return self._weights is not None or n_docs > _FEW_DOCUMENTS or n_bytes > _FEW_BYTES
+        if self._weights is not None or n_docs_of(docs) > _FEW_DOCUMENTS:
+            return True
+        return bool(docs.offsets[-1] - docs.offsets[0] > _FEW_BYTES)
 
     def weights(self) -> Weights:
         """All weights, once for all features that are alike; made when they are first asked for, on all threads."""
         if self._weights is None:
             with self._lock:
                 if self._weights is None:
-                    self._weights = self._make_weights()
+                    counts, scorer = self.view.counts, self.scorer
+                    how = {"by_docs": scorer.by_docs, "by_word": scorer.by_word}
+                    alike = group(counts.postings, self.view.feature_ids(), counts.n_ids, **how)
+                    index = new_index(counts.vocabulary, alike.places, alike.n_known)
+                    self._weights = Weights(index, self._make_table(alike.firsts), self.linear)
         return self._weights
-
-    def _make_weights(self) -> Weights:
-        counts, scorer = self.view.counts, self.scorer
-        how = {"by_docs": scorer.by_docs, "by_word": scorer.by_word}
-        alike = group(counts.postings, self.view.feature_ids(), counts.n_ids, **how)
-        index = new_index(counts.vocabulary, alike.places, alike.n_known)
-        return Weights(index, self._make_table(alike.firsts), self.linear)
 
     def _make_table(self, ids: npt.NDArray[np.uint32]) -> scoring.Table:
         """The weights of some features, by place."""
@@ -162,11 +142,45 @@ class Reader:
         shared = scorer.share(cells) if scorer.share else np.empty(0)
         return scoring.Table(cells.starts, cells.lengths, cells.classes, scorer.weights(cells), shared)
 
-    def score_slice(self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int, out: Floats) -> None:
-        """Score the documents lo … hi - 1 into `out` (all documents, by class id)."""
-        scratch = scratch_for(longest)
-        model = self._ready(scratch, hi - lo)
-        run(scoring.score_documents, Walk(docs, recipe, scratch), lo, hi, model, out[lo:hi].reshape(-1))
+    def scores(self, docs: Documents, recipe: Recipe) -> Floats:
+        """Scores by class id, (n_docs, n_classes)."""
+        n = n_docs_of(docs)
+        out = np.empty((n, len(self.view.counts.labels)))
+        longest = threads.longest_document(docs, recipe)
+        if not self.wants_table(docs):
+            simple = [self._score_one(docs, recipe, d, longest) for d in range(n)]
+            if all(row is not None for row in simple):
+                for d, row in enumerate(simple):
+                    out[d] = row
+                return out
+        self.weights()
+
+        def work(lo: int, hi: int) -> None:
+            scratch = scratch_for(longest)
+            model = self._ready(scratch, hi - lo)
+            run(scoring.score_documents, Walk(docs, recipe, scratch), lo, hi, model, out[lo:hi].reshape(-1))
+
+        each_slice(work, threads.bounds_of(docs, recipe))
+        return out
+
+    def best(self, docs: Documents, recipe: Recipe, k: int) -> tuple[Any, Floats]:
+        """Places of the k best classes in `classes`, best first, and their scores, (n_docs, k)."""
+        n, n_classes = n_docs_of(docs), len(self.view.counts.labels)
+        is_short = n_classes < _MANY_CLASSES or not self.wants_table(docs)
+        if is_short and n * n_classes <= _MOST_AT_ONCE:
+            return best_of(self.scores(docs, recipe)[:, self.columns], k)
+        longest, bounds = threads.longest_document(docs, recipe), self._bounds()
+        classes, scores = np.full((n, k), self.columns[0]), np.empty((n, k))
+
+        def work(lo: int, hi: int) -> None:
+            stamps, nominees = np.zeros(n_classes, np.uint32), np.empty(n_classes + k, np.int32)
+            room = Room(stamps, nominees, np.empty(n_classes + k), np.empty(k, np.int64), np.empty(k))
+            scratch = scratch_for(longest)
+            args = (Walk(docs, recipe, scratch), lo, hi, self._ready(scratch, hi - lo), bounds, room)
+            run(best.best_documents, *args, classes[lo:hi].reshape(-1), scores[lo:hi].reshape(-1))
+
+        each_slice(work, threads.bounds_of(docs, recipe))
+        return bounds.ranks[classes], scores
 
     def _ready(self, scratch: Scratch, n_docs: int) -> ReadyModel:
         most = MAX_ORDER * len(scratch.units.orders) if self.scorer.presence else 0
@@ -174,60 +188,36 @@ class Reader:
         sums = Sums(np.empty(len(counts.labels)), np.empty(3), new_seen(weights.known, most, n_docs))
         return ReadyModel(counts.vocabulary, weights, sums)
 
-    def best_slice(
-        self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int, classes: Integers, scores: Floats
-    ) -> None:
-        """Write the ids of the best classes of the documents lo … hi - 1, best first, and their scores.
-
-        `classes` and `scores` are (n_docs, k) for all documents.
-        """
-        n, k = len(self.view.counts.labels), classes.shape[1]
-        room = Room(
-            np.zeros(n, np.uint32), np.empty(n + k, np.int32), np.empty(n + k), np.empty(k, np.int64), np.empty(k)
-        )
-        scratch = scratch_for(longest)
-        args = (Walk(docs, recipe, scratch), lo, hi, self._ready(scratch, hi - lo), self.bounds(), room)
-        run(best.best_documents, *args, classes[lo:hi].reshape(-1), scores[lo:hi].reshape(-1))
-
-    def bounds(self) -> Bounds:
+    def _bounds(self) -> Bounds:
         """Bounds that scores cannot exceed, made when they are first asked for."""
         table = self.weights().table
         with self._lock:
-            if self._bounds is None:
-                self._bounds = self._make_bounds(table)
-            return self._bounds
+            if self._known_bounds is None:
+                self._known_bounds = self._make_bounds(table)
+            return self._known_bounds
 
     def _make_bounds(self, table: scoring.Table) -> Bounds:
         n = len(self.view.counts.labels)
         ranks = np.full(n, -1, np.int64)
         ranks[self.columns] = np.arange(len(self.columns))
-        if not self.has_many or not len(table.starts):
+        if n < _MANY_CLASSES or not len(table.starts):
             return Bounds(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int64), ranks)
         peaks = np.empty(len(table.lengths))
         run(best.find_peaks, table, self.linear.scale, peaks)
         longest = np.array([n // _COMMON], np.int64)
         return Bounds(peaks, *group_classes(self.linear, self.columns), longest, ranks)
 
-    def score_one(self, docs: Documents, recipe: Recipe, d: int, longest: int) -> Floats | None:
+    def _score_one(self, docs: Documents, recipe: Recipe, d: int, longest: int) -> Floats | None:
         """Scores of one short document by class id, from the weights of its words; None where it is not so simple."""
         scorer, walk = self.scorer, Walk(docs, recipe, scratch_for(longest))
         view = self._view_for(walk, d)
-        counts = view.counts
-        n_classes = len(counts.labels)
-        out = np.empty(n_classes)
-        for largest in (_USUAL_COUNT, None):
-            n_items, features = _identify(view, walk, d)
-            if n_items == TOO_LONG:
-                return None
-            sums = Sums(np.empty(n_classes), np.empty(3), np.zeros(len(features) if scorer.presence else 0, np.uint32))
-            table = self._weighed_by_count(view, features, largest) if scorer.by_count else None
-            if table is None:
-                break
-            lists = LongLists(counts.postings, features, int(scorer.by_docs))
-            if run(scoring.score_by_count, walk, d, n_items, lists, table, self.linear, sums, out):
-                return out
+        n_items, features = _identify(view, walk, d)
+        if n_items == TOO_LONG:
+            return None
+        out, sums = np.empty((2, len(view.counts.labels)))
+        seen = np.zeros(len(features) if scorer.presence else 0, np.uint32)
         table = self._weighed(view.gather(features, scorer.by_docs))
-        run(scoring.score_items, walk, d, n_items, table, self.linear, sums, out)
+        run(scoring.score_items, walk, d, n_items, table, self.linear, Sums(sums, np.empty(3), seen), out)
         return out
 
     def _view_for(self, walk: Walk, d: int) -> View:
@@ -246,26 +236,6 @@ class Reader:
         own = new_vocabulary(n_items, len(text))
         run(vocabulary.probe, own, items, np.uint64(n_items), text, 1)
         return self.view._replace(counts=self.view.counts.few(own))
-
-    def _weighed_by_count(
-        self, view: View, features: npt.NDArray[np.uint32], largest: int | None
-    ) -> scoring.Table | None:
-        """The weights of all counts of features up to a largest, by default the largest of each feature.
-
-        None where weights of the cells are fewer.
-        """
-        if len(features) * len(view.doc_count) <= _LONG_LISTS:
-            return None
-        n_cells = int(view.sizes(features).sum())
-        if n_cells <= _LONG_LISTS:
-            return None
-        p, by_docs = view.counts.postings, self.scorer.by_docs
-        totals = (p.doc_total if by_docs else p.term_total)[features]
-        most = view.gather(features, by_docs).largest() if largest is None else np.minimum(totals, largest)
-        if int(most.sum()) > n_cells // 2:
-            return None
-        none = np.empty(0, np.int32)
-        return self._weighed(FeatureCounts(features, most, none, none, none, totals).up_to(most))
 
 
 def _identify(view: View, walk: Walk, d: int) -> tuple[int, npt.NDArray[np.uint32]]:
@@ -331,19 +301,17 @@ class Table:
     def __init__(self, view: MatrixView, scorer: Scorer) -> None:
         self.view = view
         self.scorer = scorer
-        self._is_made = False
 
     @cached_property
     def weights(self) -> Floats:
         """The weights of all features, (n_features, n_classes)."""
-        self._is_made = True
         return dense_table(self.view, self.scorer)
 
     def scores(self, X: Any) -> Floats:
         """The scores of every row of an array or of sparse rows, (n_rows, n_classes)."""
         if self.view.n_features * len(self.scorer.slope) > DENSE_CELLS:
             return self._sparse_scores(Sparse.of(X))
-        if not self._is_made and hasattr(X, "indptr") and 4 * len(X.data) < self.view.n_features:
+        if "weights" not in self.__dict__ and hasattr(X, "indptr") and 4 * len(X.data) < self.view.n_features:
             # The weights of these columns alone, in the same order: the same bits, and nothing that waits for a table.
             columns, places = np.unique(X.indices, return_inverse=True)
             weights = dense_table(self.view, self.scorer, columns.astype(np.uint32))

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Options = Mapping[str, Any]
 """The options of a classifier by name."""
+Lengths = tuple[int | None, ...]
+"""The lengths of the axes of an array, None for any."""
 
 
 class Best(NamedTuple):
@@ -172,12 +174,7 @@ def check_label(classes: Sequence[Label], label: Any) -> None:
 
 
 def take(
-    weights: Parameters,
-    name: str,
-    dtype: Any,
-    shape: tuple[int | None, ...],
-    least: float = -np.inf,
-    most: float = np.inf,
+    weights: Parameters, name: str, dtype: Any, shape: Lengths, least: float = -np.inf, most: float = np.inf
 ) -> npt.NDArray[Any]:
     """An array of this type and shape (None is any length), whose numbers are finite and within bounds.
 

@@ -41,7 +41,7 @@ from bunrui.models.model import Parts, WordQuestion
 from bunrui.models.scorer import ColumnSmoothing, Docs, Scorer
 from bunrui.models.trained import Fitted, FittedModel, rows_of
 from bunrui.models.view import FeatureCounts, gather
-from bunrui.sparse import Floats, Integers, Sparse
+from bunrui.sparse import Booleans, Floats, Integers, Sparse
 
 if TYPE_CHECKING:
     from bunrui.models.explain import Word
@@ -171,7 +171,7 @@ class Ground:
         self._X = self.rows(pool)
         self._by_word = _transposed(self._X)
 
-    def _table(self, counts: Counts, known: npt.NDArray[np.bool_], columns: Integers) -> Floats:
+    def _table(self, counts: Counts, known: Booleans, columns: Integers) -> Floats:
         """Counts by feature and class, zeros too."""
         cells = gather(counts, self.ids[known].astype(np.uint32), self._by_docs)
         rank = np.full(len(counts.labels), -1, np.int64)
@@ -216,9 +216,7 @@ class Ground:
             found = self._maximise(expected, known, lives, weight)
         return found
 
-    def _maximise(
-        self, expected: ExpectedCounts, known: npt.NDArray[np.bool_], lives: npt.NDArray[np.bool_], weight: float
-    ) -> Expectation:
+    def _maximise(self, expected: ExpectedCounts, known: Booleans, lives: Booleans, weight: float) -> Expectation:
         """The formula of expected counts; words that are not there add nothing."""
         some = expected if lives.all() else expected._replace(counts=expected.counts[lives])
         by_column = np.where(known[lives], 1.0, weight) * self._model.smoothing.value
@@ -313,7 +311,7 @@ class PooledModel(FittedModel):
             texts = unlabelled_among(memory.pool.texts(), labelled_in(memory))
             ground = Ground(self._plain, memory.readable_counts(), analyzer, texts)
             form, key = ground.expect(self._weight), self._key()
-            fitted = Fitted(ground.both, analyzer, form, ground.classes, ground.ids, None, in_order_of_text=True)
+            fitted = Fitted(ground.both, analyzer, form, ground.ids, None, in_text_order=True)
             self._fitted, self._fitted_to = fitted, key
 
     def label_odds(self, texts: Any) -> tuple[list[Label], Floats]:

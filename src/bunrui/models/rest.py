@@ -60,7 +60,6 @@ def log_odds(prior: Floats) -> Floats:
 
 def against(own: Scorer, rest: Scorer) -> Scorer:
     """log P(d | c) less log P(d | ~c), each as its scorer has it before it is scaled."""
-    shares = [share for share in (own.share, rest.share) if share is not None]
 
     def weigh(cells: FeatureCounts) -> Floats:
         return own.weigh(cells) - rest.weigh(cells)
@@ -76,7 +75,7 @@ def against(own: Scorer, rest: Scorer) -> Scorer:
         slope=own.slope - rest.slope,
         unseen=own.unseen - rest.unseen,
         weigh=weigh,
-        share=share if shares else None,
+        share=share if own.share or rest.share else None,
         by_docs=own.by_docs,
         presence=own.presence,
         by_count=own.by_count and rest.by_count,

@@ -255,8 +255,7 @@ def prior_shares(docs: npt.NDArray[Any], labels: Sequence[Any], prior: Any) -> F
             f"there is no prior {prior!r}",
             option="prior",
             value=prior,
-            hint="choose 'empirical', 'uniform', 'smoothed' or ('smoothed', λ), or give a mapping from label to "
-            "probability",
+            hint="choose 'empirical', 'uniform', 'smoothed', ('smoothed', λ) or a mapping from label to probability",
         )
     if isinstance(lam, bool) or not isinstance(lam, (int, float, np.number)) or not 0 < float(lam) < np.inf:
         raise OptionError("λ of a smoothed prior", option="prior", value=lam, expected="above 0")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar, cast
@@ -23,13 +23,13 @@ from bunrui.kernel.slices import Mutex
 from bunrui.memory import Batch, Documents, Memory, Parameters
 from bunrui.models.aode import train_aode
 from bunrui.models.counting import several_labels_error
-from bunrui.models.explain import Word, find, find_word, hold, place_on_text, read, words_of
+from bunrui.models.explain import DenseWeights, Word, find, find_word, hold, read, telling_words
 from bunrui.models.heads import HeadForm, Keys, LinearHead, train_arow, train_nbsvm
 from bunrui.models.kinds import MOST_FEATURES, TRAINED, is_kept, reads_table
 from bunrui.models.loo import CountedCorpus
 from bunrui.models.model import Best, Form, KeptForm, Options, Parts, WordForm, WordQuestion, best_of, take, take_ids
 from bunrui.models.twcnb import StepsForm, train_twcnb
-from bunrui.models.view import View, select, whole
+from bunrui.models.view import FeatureCounts, View, select, whole
 from bunrui.sparse import Floats, Integers, Sparse
 from bunrui.views.explanation import Explanation
 
@@ -116,6 +116,7 @@ class TrainedModel(FittedModel):
         `arow` goes on from the head of this process, or else from the weights in the file.
         """
         memory, name = self._memory, self._options["model"]
+        trainer = Trainer(self._options, self._analyzer, memory.counts)
         before = before if before is not None and before.is_whole and before.mark is not None else None
 
         def make(weights: Parameters, mark: Any, is_current: bool) -> Fitted | None:
@@ -125,17 +126,17 @@ class TrainedModel(FittedModel):
             )  # a slim copy has no more than answers
             if (lacks and is_whole) or (not is_current and (before is not None or not to_learn)):
                 return None
-            args = (self._options, self._analyzer, memory.counts, weights, mark)
-            return restore(*args, is_current=is_current, to_learn=to_learn)
+            return trainer.restore(weights, mark, is_current=is_current, to_learn=to_learn)
 
         found = memory.documents.restored(self._options, make) if is_kept(name) else None
         if found is not None and found.is_of(memory.counts):
             return found
         memory.documents.check(name)
-        args = (self._options, self._analyzer, memory.counts, memory.documents)
-        fitted = train(*args, before or found)
+        fitted = trainer.train(memory.documents, before or found)
+        if before is not None or found is None or fitted.is_consistent:
+            return fitted
         # Weights that were meant to harm may lack a label.
-        return fitted if before is not None or found is None or fitted.is_consistent else train(*args, None)
+        return trainer.train(memory.documents, None)
 
     def label_odds(self, texts: Any) -> tuple[list[Label], Floats]:
         """Nothing: labels are not told from the rest."""
@@ -182,21 +183,19 @@ class Fitted:
         counts: Counts,
         analyzer: Analyzer,
         form: Form,
-        classes: list[Label],
         ids: Integers | None,
         mark: Any,
-        *,
-        in_order_of_text: bool = False,
+        in_text_order: bool = False,
     ) -> None:
-        """With `in_order_of_text`, sums do not depend on who learned which word first; so it is for heads."""
+        """With `in_text_order`, sums do not depend on who learned which word first; so it is for heads."""
         self.counts = counts
         self.version = counts.version
-        self.classes = classes
+        self.classes = counts.live_labels
         self.mark = mark
         self.form = form
         self.is_whole = True
         self._analyzer = analyzer
-        self._in_order_of_text = in_order_of_text or isinstance(form, HeadForm)
+        self._in_text_order = in_text_order or isinstance(form, HeadForm)
         self._ids = ids  # the feature of every column; None where column f is feature f
         self._width = counts.n_ids if ids is None else len(ids)
 
@@ -211,7 +210,7 @@ class Fitted:
 
     def rows(self, texts: Any) -> Any:
         """Texts as rows of counts, (n_docs, n_columns)."""
-        return rows_of(texts, self._analyzer, self.counts, self._ids, self._width, sort=not self._in_order_of_text)
+        return rows_of(texts, self._analyzer, self.counts, self._ids, self._width, sort=not self._in_text_order)
 
     def scores(self, texts: Any) -> Floats:
         """(n_docs, n_classes)"""
@@ -228,30 +227,20 @@ class Fitted:
         columns = self._columns(find(self._view, list(reading.counts))).tolist()
         known = np.array([column in by_column for column in columns], bool)
         values = np.array([by_column.get(column, 0.0) for column in columns], np.float64)
-        return duel.explanation(document, bias, place_on_text(reading, values, known), reading, known)
+        return duel.explanation(document, bias, reading.contributions(values, known), reading.unknown(known))
 
     def words(self, question: WordQuestion) -> list[Word]:
         """The words that speak for a label, as `telling_words` has them."""
         question.check(self.classes)
-        label, positive, negative, word, top = question
+        word = question.word
         ids = self._known_ids() if word is None else find_word(self._view, self._analyzer, word).astype(np.int64)
-        columns = self._columns(ids)
-        ids, columns = ids[columns >= 0], columns[columns >= 0]
-        if not len(ids):
-            return []
+        known = ids[self._columns(ids) >= 0].astype(np.uint32)
+        return telling_words(self._view, known, question, True, self._weigh)
+
+    def _weigh(self, cells: FeatureCounts) -> DenseWeights:
         # Rows of tables have no words: their model answers by itself.
-        weights = cast(WordForm, self.form).weights(columns)
-        if positive is not None and negative is not None:
-            values = weights[:, self.classes.index(positive)] - weights[:, self.classes.index(negative)]
-            if word is None:
-                either = self._occur_with(ids, (positive, negative))
-                ids, values = ids[either], values[either]
-        else:
-            c = int(weights[0].argmax()) if label is None else self.classes.index(label)
-            others = np.delete(weights, c, axis=1)
-            values = weights[:, c] - (others.mean(axis=1) if others.shape[1] else 0.0)
-        both_ends = positive is not None
-        return words_of(self.counts, ids.astype(np.uint32), values, top, both_ends=both_ends, by_docs=True)
+        form = cast(WordForm, self.form)
+        return DenseWeights(form.weights(self._columns(cells.ids.astype(np.int64))), self.classes)
 
     def arrays(self, to_learn: bool) -> Parameters | None:
         """The numbers of the model, for a file; None where it tells nothing apart yet.
@@ -271,14 +260,6 @@ class Fitted:
     def vocabulary(self) -> list[str]:
         """The words of all columns."""
         return self.counts.texts_of(self.feature_ids)
-
-    def _occur_with(self, ids: Integers, labels: tuple[Label, Label]) -> npt.NDArray[np.bool_]:
-        """Which features occur with one of two labels."""
-        cells = self._view.gather(ids.astype(np.uint32), by_docs=True)
-        pair = [self.counts.label_ids[label] for label in labels]
-        found = np.zeros(len(ids), bool)
-        found[cells.spread(np.arange(len(ids)))[np.isin(cells.classes, pair)]] = True
-        return found
 
     @property
     def _view(self) -> View:
@@ -327,80 +308,90 @@ class Nothing:
         return np.zeros((len(columns), self._n_classes))
 
 
-def train(
-    options: Mapping[str, Any], analyzer: Analyzer, counts: Counts, source: Documents, previous: Fitted | None
-) -> Fitted:
-    """The model of all documents; `previous` is the last one that was trained, with the same options."""
-    if not counts.n_docs:
-        raise NotLearnedError("nothing has been learned yet", hint=(Step("learn"),))
-    name, classes = options["model"], counts.live_labels
-    if reads_table(name, options["analyzer"]):
-        from bunrui.models.columns import train_columns
+class Trainer(NamedTuple):
+    """The options of a model, and the counts whose documents it is trained from."""
 
-        _, batches, mark = source.batches(None)
-        labelled = ((batch, *_label_rows(np.arange(len(batch.texts)), batch)[:2]) for batch in batches)
-        return train_columns(options, analyzer, counts, labelled, mark)
-    ids = _choose_features(name, options, counts, len(classes))
-    # The choice among the words changes with every document.
-    goes_on = name == "arow" and ids is None and previous is not None and previous.counts is counts
-    goes_on, batches, mark = source.batches(previous.mark if goes_on and previous is not None else None)
-    width = counts.n_ids if ids is None else len(ids)
-    if not width or (len(classes) == 1 and name != "arow"):
-        # No mark: there is no head to go on with.
-        return Fitted(counts, analyzer, Nothing(len(classes)), classes, ids, None)
-    # Heads take features in the order of the text; to sort them takes a third as long as to read the texts.
-    how = {"sort": name not in ("nbsvm", "arow")}
-    tables = (_label_rows(rows_of(batch.texts, analyzer, counts, ids, width, **how), batch) for batch in batches)
-    form: Form
-    alpha = TRAINED[name].alpha_of(options)
-    if name == "arow":
-        before = getattr(previous.form, "head", None) if goes_on and previous is not None else None
-        head = train_arow(alpha, _by_number(tables), before)
-        form = HeadForm(head) if len(classes) > 1 and head is not None else Nothing(1, head)
-    elif name == "nbsvm":
-        form = train_nbsvm(alpha, *_stack(list(tables)))
-    elif name == "twcnb":
-        form = train_twcnb(alpha, options["smoothing"], *_stack(list(tables))[:2])
-    else:
-        form = train_aode(options["m"], *_stack(list(tables))[:2])
-    return Fitted(counts, analyzer, form, classes, ids, mark)
+    options: Options
+    analyzer: Analyzer
+    counts: Counts
 
+    def train(self, source: Documents, previous: Fitted | None) -> Fitted:
+        """The model of all documents; `previous` is the last one that was trained, with the same options."""
+        options, analyzer, counts = self
+        if not counts.n_docs:
+            raise NotLearnedError("nothing has been learned yet", hint=(Step("learn"),))
+        name, n_classes = options["model"], len(counts.live_labels)
+        if reads_table(name, options["analyzer"]):
+            from bunrui.models.columns import train_columns
 
-def restore(
-    options: Mapping[str, Any],
-    analyzer: Analyzer,
-    counts: Counts,
-    weights: Parameters,
-    mark: Any,
-    *,
-    is_current: bool,
-    to_learn: bool,
-) -> Fitted:
-    """The model whose numbers these are; it is asked if it `is_current`, and goes on learning if `to_learn`.
+            _, batches, mark = source.batches(None)
+            labelled = ((batch, *_label_rows(np.arange(len(batch.texts)), batch)[:2]) for batch in batches)
+            return train_columns(options, analyzer, counts, labelled, mark)
+        ids = self._choose_features(n_classes)
+        # The choice among the words changes with every document.
+        goes_on = name == "arow" and ids is None and previous is not None and previous.counts is counts
+        goes_on, batches, mark = source.batches(previous.mark if goes_on and previous is not None else None)
+        width = counts.n_ids if ids is None else len(ids)
+        if not width or (n_classes == 1 and name != "arow"):
+            # No mark: there is no head to go on with.
+            return Fitted(counts, analyzer, Nothing(n_classes), ids, None)
+        # Heads take features in the order of the text; to sort them takes a third as long as to read the texts.
+        how = {"sort": name not in ("nbsvm", "arow")}
+        tables = (_label_rows(rows_of(batch.texts, analyzer, counts, ids, width, **how), batch) for batch in batches)
+        form: Form
+        alpha = TRAINED[name].alpha_of(options)
+        if name == "arow":
+            before = getattr(previous.form, "head", None) if goes_on and previous is not None else None
+            by_number = (_stack(list(parts)) for _, parts in groupby(tables, key=lambda table: table.number))
+            head = train_arow(alpha, by_number, before)
+            form = HeadForm(head) if n_classes > 1 and head is not None else Nothing(1, head)
+        elif name == "nbsvm":
+            form = train_nbsvm(alpha, *_stack(list(tables)))
+        elif name == "twcnb":
+            form = train_twcnb(alpha, options["smoothing"], *_stack(list(tables))[:2])
+        else:
+            form = train_aode(options["m"], *_stack(list(tables))[:2])
+        return Fitted(counts, analyzer, form, ids, mark)
 
-    Raises
-    ------
-    DataError
-        If such a model has other numbers.
-    """
-    name, classes = options["model"], counts.live_labels
-    alpha = TRAINED[name].alpha_of(options)
-    ids = take_ids(weights, "ids", counts.n_ids) if "ids" in weights.arrays else None
-    width = counts.n_ids if ids is None else len(ids)
-    form: Form
-    if name == "twcnb":
-        form = StepsForm.from_arrays(weights, alpha, options["smoothing"], width, counts.doc_count[counts.live.ids])
-    else:
-        if not is_current and ids is None:  # features have come since
-            width = min(width, len(take(weights, "place_of", np.int64, (None,))))
-        form = HeadForm.from_arrays(name, weights, alpha, width, to_learn)
-    fitted = Fitted(counts, analyzer, form, classes, ids, mark)
-    if is_current and not fitted.is_consistent:
-        raise DataError("the weights have other classes than the counts")
-    fitted.is_whole = name == "nbsvm" or to_learn
-    if not is_current:
-        fitted.version -= 1
-    return fitted
+    def restore(self, weights: Parameters, mark: Any, *, is_current: bool, to_learn: bool) -> Fitted:
+        """The model whose numbers these are; it is asked if it `is_current`, and goes on learning if `to_learn`.
+
+        Raises
+        ------
+        DataError
+            If such a model has other numbers.
+        """
+        options, analyzer, counts = self
+        name = options["model"]
+        alpha = TRAINED[name].alpha_of(options)
+        ids = take_ids(weights, "ids", counts.n_ids) if "ids" in weights.arrays else None
+        width = counts.n_ids if ids is None else len(ids)
+        form: Form
+        if name == "twcnb":
+            form = StepsForm.from_arrays(weights, alpha, options["smoothing"], width, counts.doc_count[counts.live.ids])
+        else:
+            if not is_current and ids is None:  # features have come since
+                width = min(width, len(take(weights, "place_of", np.int64, (None,))))
+            form = HeadForm.from_arrays(name, weights, alpha, width, to_learn)
+        fitted = Fitted(counts, analyzer, form, ids, mark)
+        if is_current and not fitted.is_consistent:
+            raise DataError("the weights have other classes than the counts")
+        fitted.is_whole = name == "nbsvm" or to_learn
+        if not is_current:
+            fitted.version -= 1
+        return fitted
+
+    def _choose_features(self, n_classes: int) -> Integers | None:
+        """The features that a model reads; None for all."""
+        name, most, counts = self.options["model"], self.options["max_features"], self.counts
+        if name == "aode" and most is None:
+            # Pairs of present and absent, as many as its tables may have.
+            most = min(MOST_FEATURES, max(1, math.isqrt(MOST_PAIRS // n_classes) // 2))
+        view = select(counts, self.options["min_df"], most)
+        # The size of the vocabulary is a parameter of twcnb: words that were unlearned must not count.
+        if not len(view.keep) and (name != "twcnb" or counts.n_features == counts.n_ids):
+            return None
+        return view.feature_ids().astype(np.int64)
 
 
 class _Labelled(NamedTuple):
@@ -412,30 +403,11 @@ class _Labelled(NamedTuple):
     number: int = 0
 
 
-def _by_number(tables: Iterable[_Labelled]) -> Iterator[tuple[Any, npt.NDArray[Any], Keys]]:
-    """Tables of the same batch as one."""
-    for _, parts in groupby(tables, key=lambda table: table.number):
-        yield _stack(list(parts))
-
-
 def _stack(tables: list[_Labelled]) -> tuple[Any, npt.NDArray[Any], Keys]:
     if len(tables) == 1:
         return tables[0][:3]
     X = Sparse.stack([table.X for table in tables])
     return X, np.concatenate([table.labels for table in tables]), np.concatenate([table.keys for table in tables])
-
-
-def _choose_features(name: str, options: Mapping[str, Any], counts: Counts, n_classes: int) -> Integers | None:
-    """The features that a model reads; None for all."""
-    most = options["max_features"]
-    if name == "aode" and most is None:
-        # Pairs of present and absent, as many as its tables may have.
-        most = min(MOST_FEATURES, max(1, math.isqrt(MOST_PAIRS // n_classes) // 2))
-    view = select(counts, options["min_df"], most)
-    # The size of the vocabulary is a parameter of twcnb: words that were unlearned must not count.
-    if not len(view.keep) and (name != "twcnb" or counts.n_features == counts.n_ids):
-        return None
-    return view.feature_ids().astype(np.int64)
 
 
 def _label_rows(X: Any, batch: Batch) -> _Labelled:

@@ -38,7 +38,7 @@ from bunrui.models.linear import Table, dense_table
 from bunrui.models.model import Parts, take
 from bunrui.models.scorer import Smoothing, normalised, smoothing_on
 from bunrui.models.view import MatrixView
-from bunrui.sparse import Floats, Integers, Sparse, count_by_class
+from bunrui.sparse import Floats, Integers, Numbers, Sparse, count_by_class
 
 _BITS = 31  # of each of the two parts of a number: sums of fewer than 2 ** 31 rows fit into an int64
 
@@ -116,7 +116,7 @@ class KeptRows:
         """The rows of both."""
         return KeptRows(self.blocks + other.blocks, self.n_classes)
 
-    def minus(self, other: KeptRows, classes: Labels, doc_count: npt.NDArray[Any]) -> KeptRows:
+    def minus(self, other: KeptRows, classes: Labels, doc_count: Numbers) -> KeptRows:
         """Without some rows; each must be there, with the same label and weight."""
         theirs = defaultdict(list)
         for place, key in other._keys(range(len(other.joined[1]))):
@@ -187,11 +187,7 @@ class StepsForm:
     """
 
     def __init__(
-        self,
-        doc_count: npt.NDArray[Any],
-        counts: SparseCounts,
-        smoothing: Smoothing,
-        learned: ClassCounts | None = None,
+        self, doc_count: Numbers, counts: SparseCounts, smoothing: Smoothing, learned: ClassCounts | None = None
     ) -> None:
         self.learned = learned
         view = MatrixView(doc_count, counts)
@@ -212,13 +208,13 @@ class StepsForm:
         """The counts of rows after all steps; the weights are a formula of them."""
         view = self.table.view
         cells = view.counts.cells
-        arrays: dict[str, npt.NDArray[Any]]
+        arrays: dict[str, Numbers]
         arrays = {"starts": cells.indptr, "classes": cells.indices, "counts": cells.data, "doc_count": view.doc_count}
         return Parameters({}, arrays)
 
     @classmethod
     def from_arrays(
-        cls, weights: Parameters, alpha: Any, smoothing: str, n_columns: int, doc_count: npt.NDArray[Any]
+        cls, weights: Parameters, alpha: Any, smoothing: str, n_columns: int, doc_count: Numbers
     ) -> StepsForm:
         """The form whose numbers these are."""
         starts = take(weights, "starts", np.int64, (n_columns + 1,), 0)
@@ -236,7 +232,7 @@ class StepsForm:
         return cls(doc_count, cells, smoothing_on(n_columns, None, smoothing, alpha))
 
 
-def train_twcnb(alpha: Any, smoothing: str, X: Sparse, y: npt.NDArray[Any]) -> StepsForm:
+def train_twcnb(alpha: Any, smoothing: str, X: Sparse, y: Numbers) -> StepsForm:
     """`twcnb` of all documents."""
     labels, ones = encode_labels(y), np.ones(len(y), np.int64)
     rows = KeptRows(((X.with_data(X.data.astype(np.float64)), labels[1], np.ones(len(y))),), len(labels[0]))

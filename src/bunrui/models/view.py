@@ -27,6 +27,9 @@ from bunrui.sparse import Floats, Integers
 if TYPE_CHECKING:
     from bunrui.classcounts import SparseCounts
 
+Value = Callable[["FeatureCounts"], Floats]
+"""A number for each cell, or for each feature."""
+
 _NO_KEEP = np.empty(0, np.uint8)
 
 # Cells that are weighed at a time: some 60 MB with their weights.
@@ -81,9 +84,9 @@ class View(NamedTuple):
     keep : (n_ids,) uint8, or empty for all
     n_features : int
         V, the features that are kept.
-    term_sum, doc_freq_sum : (n_classes,) int64
-        Over the features that are kept.
-    n_terms, n_doc_freq : int
+    class_sums : pair of (n_classes,) int64
+        N_c over the features that are kept: occurrences, and documents.
+    totals : pair of int
         The same over distinct documents.
     is_filled : bool
         Whether features have a cell for every class, be it 0: for a scorer that weighs every class of a feature.
@@ -92,10 +95,8 @@ class View(NamedTuple):
     counts: Counts
     keep: npt.NDArray[np.uint8]
     n_features: int
-    term_sum: Integers
-    doc_freq_sum: Integers
-    n_terms: int
-    n_doc_freq: int
+    class_sums: tuple[Integers, Integers]
+    totals: tuple[int, int]
     is_filled: bool = False
 
     @property
@@ -105,11 +106,11 @@ class View(NamedTuple):
 
     def class_sum(self, by_docs: bool) -> Integers:
         """N_c."""
-        return self.doc_freq_sum if by_docs else self.term_sum
+        return self.class_sums[by_docs]
 
     def total(self, by_docs: bool) -> int:
         """N over distinct documents."""
-        return self.n_doc_freq if by_docs else self.n_terms
+        return self.totals[by_docs]
 
     def has_words(self, words: list[str]) -> list[bool]:
         """Whether words are features that are kept."""
@@ -167,7 +168,7 @@ class MatrixView(NamedTuple):
     def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> FeatureCounts:
         """The cells of some columns."""
         is_all = len(ids) == self.n_features and np.array_equal(ids, self.feature_ids())
-        cells = self.counts.cells if is_all else self.counts.cells_of(ids)
+        cells = self.counts.cells if is_all else self.counts.cells.take(ids)
         totals, lengths = np.asarray(cells.row_sums(), cells.data.dtype), cells.lengths.astype(np.int32)
         return FeatureCounts(ids, cells.indptr[:-1], lengths, cells.indices, cells.data, totals)
 
@@ -189,21 +190,14 @@ def in_blocks(view: CountView, ids: npt.NDArray[np.uint32], by_docs: bool) -> It
 class Summing(Protocol):
     """A view that sums its features up by itself, as leave-one-out does for many documents at once."""
 
-    def sum_cells(self, value: Callable[[FeatureCounts], Floats], by_class: bool, by_word: bool) -> Floats:
+    def sum_cells(self, value: Value, by_class: bool, by_word: bool) -> Floats:
         """The sum of a value over all cells, by class."""
 
-    def sum_features(self, value: Callable[[FeatureCounts], Floats], by_word: bool) -> Floats:
+    def sum_features(self, value: Value, by_word: bool) -> Floats:
         """The sum of a value over all features, one for all classes or one by class."""
 
 
-def sum_cells(
-    view: CountView,
-    value: Callable[[FeatureCounts], Floats],
-    by_docs: bool,
-    *,
-    by_class: bool = True,
-    by_word: bool = True,
-) -> Floats:
+def sum_cells(view: CountView, value: Value, by_docs: bool, *, by_class: bool = True, by_word: bool = True) -> Floats:
     """The sum of a value over all cells of a view, by class, the same in any order.
 
     `by_class`: the value of a cell depends on its class; `by_word`: on its word.  Else it depends on counts alone.
@@ -216,9 +210,7 @@ def sum_cells(
     return exact_sums_of(((value(cells), cells.classes) for cells in blocks), len(view.doc_count))
 
 
-def sum_features(
-    view: CountView, value: Callable[[FeatureCounts], Floats], by_docs: bool, *, by_word: bool = True
-) -> Floats:
+def sum_features(view: CountView, value: Value, by_docs: bool, *, by_word: bool = True) -> Floats:
     """The sum of a value over all features of a view, the same in any order: one for all classes."""
     if isinstance(view, Summing):
         return view.sum_features(value, by_word)
@@ -248,7 +240,7 @@ class Tally(NamedTuple):
     n_features: Integers
     others: Callable[[], Iterator[FeatureCounts]]
 
-    def sum_cells(self, value: Callable[[FeatureCounts], Floats]) -> Integers:
+    def sum_cells(self, value: Value) -> Integers:
         """The sum of a value by class, in the halves of `kernel.arithmetic`."""
         n_classes, n_pairs = self.n_cells.shape
         sums = halves_of(value(self.pairs), np.arange(n_pairs), n_pairs) @ self.n_cells.T
@@ -256,7 +248,7 @@ class Tally(NamedTuple):
             sums += halves_of(value(cells), cells.classes, n_classes)
         return sums
 
-    def sum_features(self, value: Callable[[FeatureCounts], Floats]) -> Integers:
+    def sum_features(self, value: Value) -> Integers:
         """The sum of a value over features, in halves, (2, 1)."""
         n = len(self.n_features)
         sums = halves_of(value(self.pairs), np.arange(n), n) @ self.n_features[:, None]
@@ -287,8 +279,8 @@ def distinct_docs(view: CountView) -> Any:
 
 def whole(counts: Counts) -> View:
     """The view that keeps everything."""
-    c = counts
-    return View(c, _NO_KEEP, c.n_features, c.term_sum, c.doc_freq_sum, c.n_terms, c.n_doc_freq)
+    sums, totals = (counts.term_sum, counts.doc_freq_sum), (counts.n_terms, counts.n_doc_freq)
+    return View(counts, _NO_KEEP, counts.n_features, sums, totals)
 
 
 class FeatureCounts(NamedTuple):
@@ -305,14 +297,8 @@ class FeatureCounts(NamedTuple):
     def of_table(cls, ids: npt.NDArray[np.uint32], table: npt.NDArray[Any], totals: npt.NDArray[Any]) -> FeatureCounts:
         """Some features with a cell for every class, be it 0, (n_features, n_classes)."""
         n, n_classes = table.shape
-        return cls(
-            ids,
-            np.arange(n, dtype=np.int64) * n_classes,
-            np.full(n, n_classes, np.int32),
-            np.tile(np.arange(n_classes, dtype=np.int32), n),
-            table.reshape(-1),
-            totals,
-        )
+        lengths, classes = np.full(n, n_classes, np.int32), np.tile(np.arange(n_classes, dtype=np.int32), n)
+        return cls(ids, np.arange(n) * n_classes, lengths, classes, table.reshape(-1), totals)
 
     def spread(self, by_feature: Any) -> Any:
         """A value for each feature → for each cell."""
@@ -364,33 +350,18 @@ def _check_filled(n_features: int, n_classes: int) -> None:
         raise OptionError(
             f"{n_features:,} features × {n_classes:,} classes are too many for weights of every class",
             option="against_rest",
-            hint=(
-                "leave ",
-                Option("against_rest"),
-                " out, or read fewer features, for texts with ",
-                Option("min_df"),
-                " or ",
-                Option("max_features"),
-            ),
+            hint=("leave ", Option("against_rest"), " out, or read fewer features"),
         )
 
 
 def gather(counts: Counts, ids: npt.NDArray[np.uint32], by_docs: bool) -> FeatureCounts:
     """The cells of some features: occurrences, or documents."""
-    p = counts.postings
-    n = len(ids)
-    total = int(p.lengths[ids].sum())
-    cells = FeatureCounts(
-        ids,
-        np.empty(n, np.int64),
-        np.empty(n, np.int32),
-        np.empty(total, np.int32),
-        np.empty(total, np.int64),
-        np.empty(n, np.int64),
-    )
-    out = (cells.starts, cells.lengths, cells.classes, cells.counts, cells.totals)
-    run(scoring.gather, p, ids, int(by_docs), *out)
-    return cells
+    n_cells = int(counts.postings.lengths[ids].sum())
+    starts, totals = np.empty((2, len(ids)), np.int64)
+    lengths, classes = np.empty(len(ids), np.int32), np.empty(n_cells, np.int32)
+    found = np.empty(n_cells, np.int64)
+    run(scoring.gather, counts.postings, ids, int(by_docs), starts, lengths, classes, found, totals)
+    return FeatureCounts(ids, starts, lengths, classes, found, totals)
 
 
 def select(counts: Counts, min_df: int, max_features: int | tuple[str, int] | None) -> View:
@@ -416,18 +387,13 @@ def select(counts: Counts, min_df: int, max_features: int | tuple[str, int] | No
         ids = _best(counts, ids, method, most)
     keep = np.zeros(counts.n_ids, np.uint8)
     keep[ids] = 1
-    p, n = counts.postings, len(counts.labels)
-    by_terms = gather(counts, ids.astype(np.uint32), by_docs=False)
-    by_docs = gather(counts, ids.astype(np.uint32), by_docs=True)
-    return View(
-        counts,
-        keep,
-        len(ids),
-        np.bincount(by_terms.classes, by_terms.counts, n).astype(np.int64),
-        np.bincount(by_docs.classes, by_docs.counts, n).astype(np.int64),
-        int(p.term_total[ids].sum()),
-        int(p.doc_total[ids].sum()),
-    )
+
+    def class_sum(by_docs: bool) -> Integers:
+        cells = gather(counts, ids.astype(np.uint32), by_docs)
+        return np.bincount(cells.classes, cells.counts, len(counts.labels)).astype(np.int64)
+
+    totals = int(counts.postings.term_total[ids].sum()), int(counts.postings.doc_total[ids].sum())
+    return View(counts, keep, len(ids), (class_sum(False), class_sum(True)), totals)
 
 
 def _best(counts: Counts, ids: Integers, method: str, most: int) -> Integers:

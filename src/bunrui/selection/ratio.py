@@ -37,7 +37,6 @@ from bunrui.kernel.arithmetic import log1p
 from bunrui.kernel.library import run
 from bunrui.kernel.slices import each_slice
 from bunrui.kernel.workspace import scratch_for
-from bunrui.models.counting import score_documents
 from bunrui.models.linear import Reader
 from bunrui.models.scorer import Scorer
 from bunrui.models.view import FeatureCounts, whole
@@ -265,7 +264,7 @@ class _Features:
 
     def read(self, texts: Any) -> Floats:
         """The ratio of every document, and how many known features it has, (2, n_docs)."""
-        return score_documents(self._current_reader(), *documents_of(self._analyzer, texts)).T
+        return self._current_reader().scores(*documents_of(self._analyzer, texts)).T
 
     def _current_reader(self) -> Reader:
         """A model of the counts as they are now: its first class has the ratio, its second one counts the features."""

@@ -88,7 +88,7 @@ def _check_weights(file: File, counts: Counts, report: Report) -> None:
     options, analyzer = classifier.get_params(), classifier.text_analyzer
     if not is_kept(classifier.model):
         return
-    from bunrui.models.trained import restore, train
+    from bunrui.models.trained import Trainer
 
     stored = find_weights(store, options, counts)
     if stored is None:
@@ -97,15 +97,15 @@ def _check_weights(file: File, counts: Counts, report: Report) -> None:
     if not stored.is_current and not goes_on:
         report.unknown.append("the weights: documents were learned since, and the next question trains the model")
         return
-    weights, args = read_weights(store, stored.heading), (options, analyzer, counts)
-    found = restore(*args, weights, stored.mark, is_current=stored.is_current, to_learn=goes_on)
+    weights, trainer = read_weights(store, stored.heading), Trainer(options, analyzer, counts)
+    found = trainer.restore(weights, stored.mark, is_current=stored.is_current, to_learn=goes_on)
     if store.keep != "text":
         report.right.append("weights: checksums, bounds")
         report.unknown.append("the weights, trained again: the file keeps no documents")
         return
-    again = train(*args, file.memory.documents, None)
+    again = trainer.train(file.memory.documents, None)
     if not stored.is_current:
-        found = train(*args, file.memory.documents, found)
+        found = trainer.train(file.memory.documents, found)
     is_same = _are_same(found.arrays(to_learn=True), again.arrays(to_learn=True))
     _say(report, is_same, "the weights, trained again from the texts", "the texts give others: train the model again")
 

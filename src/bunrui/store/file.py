@@ -410,9 +410,9 @@ class File:
                 problem = f"{store.path} has no documents to train {like.model} again, with fewer words"
                 raise OptionError(problem, hint="make this copy from the file that has them")
             return stored.heading, weights.read_rows(store)
-        from bunrui.models.trained import train
+        from bunrui.models.trained import Trainer
 
-        fitted = train(options, like.text_analyzer, counts, self.memory.documents, None)
+        fitted = Trainer(options, like.text_analyzer, counts).train(self.memory.documents, None)
         found = fitted.arrays(to_learn=False)
         if found is None:
             raise OptionError(f"{like.model} tells nothing apart yet: learn documents of two labels first")
