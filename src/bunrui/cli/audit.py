@@ -34,16 +34,14 @@ def audit(
     data: LabelledData,
     documents: LabelledDocuments,
     model: Model,
-    top: int | None = option("--top", "N", "List N documents (20).", min=1),
-    json: bool = flag("--json", "As JSON."),
-    html: str | None = option("--html", "PATH", "Write a page that shows why, in colours."),
+    top: int | None = option("N", "List N documents (20).", min=1),
+    json: bool = flag("As JSON."),
+    html: str | None = option("PATH", "Write a page that shows why, in colours."),
     output: str | None = option(
-        "--output", "PATH", "Write a CSV file to edit, with all suspects, or with the first --top.", "-o"
+        "PATH", "Write a CSV file to edit, with all suspects, or with the first --top.", "--output", "-o"
     ),
     apply: str | None = option(
-        "--apply",
-        "PATH",
-        "Relabel the classifier by an edited file: the rows whose label differs from the given one.",
+        "PATH", "Relabel the classifier by an edited file: the rows whose label differs from the given one."
     ),
 ) -> None:
     """Find labels that look wrong.

@@ -25,7 +25,7 @@ _MEASURED = ("model", "n_docs", "ece_before", "ece_after", "log_loss_before", "l
 def calibrate(
     *,
     file: Classifier,
-    json: bool = flag("--json", "What was measured, as JSON."),
+    json: bool = flag("What was measured, as JSON."),
 ) -> None:
     """Calibrate the probabilities of a classifier.
 
@@ -110,7 +110,7 @@ def say_uncalibrated(opened: bunrui.StoredClassifier, classifier: AnyClassifier)
 def unsure_option(answer: str) -> Any:
     """The option `--unsure`; `answer` is what a command says instead of a label."""
     told = f"{answer}, unless at most this share of such answers was wrong. FILE must be calibrated."
-    return option("--unsure", "SHARE", told, min=0, max=1)
+    return option("SHARE", told, min=0, max=1)
 
 
 class Doubts:

@@ -16,6 +16,7 @@ from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
 import typer
 from typer.core import TyperGroup
+from typer.models import OptionInfo
 
 from bunrui.errors import choose_one
 
@@ -189,6 +190,8 @@ def _parameter(name: str, annotation: Any, declared: Any, panel: str | None = No
         info = declared.metadata["parameter"]
         if panel is not None:
             info.rich_help_panel = panel
+        if isinstance(info, OptionInfo) and info.default is ...:  # no name was given; of a flag, typer would make two
+            info.default = f"--{name.replace('_', '-')}"
         annotation = Annotated[annotation, info]
         default = inspect.Parameter.empty if declared.default is MISSING else declared.default
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

@@ -32,18 +32,17 @@ def compare(
     data: LabelledData,
     documents: LabelledDocuments,
     parts: Parts,
-    test: str | None = option("--test", "FILE", "Test documents with labels."),
-    loo: bool = flag("--loo", "Predict each document by all the others; for models that are not trained.", panel=PANEL),
-    models: str | None = option("--models", "NAMES", "Only these models; by default all.", callback=split_names),
+    test: str | None = option("FILE", "Test documents with labels."),
+    loo: bool = flag("Predict each document by all the others; for models that are not trained.", panel=PANEL),
+    models: str | None = option("NAMES", "Only these models; by default all.", callback=split_names),
     analyzers: str | None = option(
-        "--analyzers",
         "NAMES",
         "universal, words, ja, zh, ko; words:2 has pairs of words, too. By default those that suit the text.",
         callback=split_names,
     ),
-    baselines: bool = flag("--baselines", "Add scikit-learn's LinearSVC and LogisticRegression on TF-IDF."),
-    html: str | None = option("--html", "PATH", "Write a page with a diagram, too."),
-    json: bool = flag("--json", "All figures, as JSON."),
+    baselines: bool = flag("Add scikit-learn's LinearSVC and LogisticRegression on TF-IDF."),
+    html: str | None = option("PATH", "Write a page with a diagram, too."),
+    json: bool = flag("All figures, as JSON."),
 ) -> None:
     """Compare all models on your documents.
 
@@ -166,18 +165,17 @@ def _check_seconds(given: float | None) -> float | None:
 def tune(
     *,
     data: LabelledData,
-    out: str = option("--out", "FILE", "The classifier that is made.", required=True),
+    out: str = option("FILE", "The classifier that is made.", required=True),
     budget: float | None = option(
-        "--budget",
         "SECONDS",
         "Stop after this time, and take the best so far. The automatic choice is always measured.",
         callback=_check_seconds,
     ),
-    fast: bool = flag("--fast", "Leave out nbsvm and arow, which are trained: seconds in place of minutes."),
+    fast: bool = flag("Leave out nbsvm and arow, which are trained: seconds in place of minutes."),
     metric: Literal["accuracy", "macro_f1", "log_loss"] = option(
-        "--metric", "NAME", "accuracy, macro_f1 or log_loss.", default="accuracy"
+        "NAME", "accuracy, macro_f1 or log_loss.", default="accuracy"
     ),
-    json: bool = flag("--json", "What was tried and chosen, as JSON."),
+    json: bool = flag("What was tried and chosen, as JSON."),
     documents: LabelledDocuments,
     parts: Parts,
 ) -> None:

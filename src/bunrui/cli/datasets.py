@@ -41,11 +41,11 @@ def datasets(
     action: str | None = argument("ACTION", "list, fetch or path.", autocompletion=lambda: [*_ACTIONS]),
     name: str | None = argument("NAME", "The corpus.", autocompletion=_names),
     source: str | None = option(
-        "--from",
         "PATH",
         "With fetch: your own copy, that is the publisher's file, or a folder with the file or its contents.",
+        "--from",
     ),
-    json: bool = flag("--json", "With list: one JSON object a line."),
+    json: bool = flag("With list: one JSON object a line."),
 ) -> None:
     """Download public corpora from their official addresses: mail, news, reviews, tables.
 

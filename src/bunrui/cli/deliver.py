@@ -25,11 +25,11 @@ _USUAL = "spam"
 def deliver(
     *,
     file: Classifier,
-    positive: str | None = option("--positive", "LABEL", "The label with exit code 0: spam, if it is left out."),
+    positive: str | None = option("LABEL", "The label with exit code 0: spam, if it is left out."),
     unsure: float | None = unsure_option("Answer unsure"),
-    train: str | None = option("--train", "LABEL", "Learn the mail as LABEL; write nothing."),
-    untrain: str | None = option("--untrain", "LABEL", "Unlearn the mail, which was learned as LABEL; write nothing."),
-    exit_zero: bool = flag("--exit-zero", "Exit with 0, whatever the answer."),
+    train: str | None = option("LABEL", "Learn the mail as LABEL; write nothing."),
+    untrain: str | None = option("LABEL", "Unlearn the mail, which was learned as LABEL; write nothing."),
+    exit_zero: bool = flag("Exit with 0, whatever the answer."),
 ) -> None:
     """Write a mail from standard input to standard output, with its label in its headers.
 

@@ -35,8 +35,8 @@ Rows = list[dict[str, str]]
 
 def demo(
     *,
-    serve: bool = flag("--serve", "Open a page in the browser, on the same sentences, until Ctrl-C."),
-    no_browser: bool = flag("--no-browser", "With --serve: print the address of the page, and open nothing."),
+    serve: bool = flag("Open a page in the browser, on the same sentences, until Ctrl-C."),
+    no_browser: bool = flag("With --serve: print the address of the page, and open nothing."),
 ) -> None:
     """Show what bunrui does, on 400 short sentences of news in four languages.
 

@@ -32,7 +32,7 @@ _MOST_CHARACTERS = 100_000_000  # of documents that are kept for a page
 class _Analysis(Analysis):
     """How text becomes features; --html is the page here, as in `compare` and `explain`."""
 
-    html: bool = flag("--from-html", "Take the text out of HTML first.", panel="Analyzer")
+    html: bool = flag("Take the text out of HTML first.", "--from-html", panel="Analyzer")
 
 
 def evaluate(
@@ -44,16 +44,14 @@ def evaluate(
     several: LabelSets,
     parts: Parts,
     data: list[str] | None = argument("DATA", "Documents with labels that were not learned."),
-    loo: bool = flag("--loo", "Predict each document by all the others.", panel=PANEL),
+    loo: bool = flag("Predict each document by all the others.", panel=PANEL),
     positive: str | None = option(
-        "--positive",
-        "LABEL",
-        "The wanted label, such as spam: adds 1-ROCA% and recall at few false positives.",
+        "LABEL", "The wanted label, such as spam: adds 1-ROCA% and recall at few false positives."
     ),
     page: str | None = option(
-        "--html", "PATH", "Write a page with diagrams and mistakes, too. It holds texts of documents."
+        "PATH", "Write a page with diagrams and mistakes, too. It holds texts of documents.", "--html"
     ),
-    json: bool = flag("--json", "All metrics, as JSON."),
+    json: bool = flag("All metrics, as JSON."),
 ) -> None:
     """Measure the predictions for documents with known labels.
 

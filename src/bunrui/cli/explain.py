@@ -33,10 +33,10 @@ def explain(
     file: Classifier,
     model: Model,
     text: str | None = argument("TEXT", "The text, or a row of a table in JSON; the standard input if there is none."),
-    label: str | None = option("--label", "LABEL", "Explain this label, not the predicted one."),
-    against: str | None = option("--against", "LABEL", "Compare it with this label, not with the next best."),
-    json: bool = flag("--json", "Everything, as JSON."),
-    html: str | None = option("--html", "PATH", "Write a page in colours in place of stdout."),
+    label: str | None = option("LABEL", "Explain this label, not the predicted one."),
+    against: str | None = option("LABEL", "Compare it with this label, not with the next best."),
+    json: bool = flag("Everything, as JSON."),
+    html: str | None = option("PATH", "Write a page in colours in place of stdout."),
 ) -> None:
     """Explain a prediction: what each word, or column of a table, adds to the score of a label.
 
@@ -95,11 +95,11 @@ def words(
     *,
     file: Classifier,
     label: str | None = argument("LABEL", "The label; all if there is none."),
-    positive: str | None = option("--positive", "LABEL", "Log-odds of words: for this label,"),
-    negative: str | None = option("--negative", "LABEL", "… against this one."),
-    word: str | None = option("--word", "WORD", "Only this word."),
-    top: int | None = option("--top", "N", "How many words (20; 8 of each label).", min=1),
-    json: bool = flag("--json", "As JSON: a list of words with weights and counts."),
+    positive: str | None = option("LABEL", "Log-odds of words: for this label,"),
+    negative: str | None = option("LABEL", "… against this one."),
+    word: str | None = option("WORD", "Only this word."),
+    top: int | None = option("N", "How many words (20; 8 of each label).", min=1),
+    json: bool = flag("As JSON: a list of words with weights and counts."),
     model: Model,
 ) -> None:
     """Show the words that speak for a label.

@@ -28,7 +28,7 @@ def merge(
     *,
     file: str = file_argument("FILE", "The classifier to add to; made if it is not there."),
     others: list[str] = file_argument("OTHER", "Classifiers with the same analyzer."),
-    unique: bool = flag("--unique", "Refuse files that have learned the same text."),
+    unique: bool = flag("Refuse files that have learned the same text."),
 ) -> None:
     """Add other classifiers to a classifier.
 
@@ -93,7 +93,7 @@ def slim(
     *,
     file: str = file_argument("IN", "The classifier."),
     copy: str = file_argument("OUT", "The copy; it must not be there yet."),
-    min_df: int = option("--min-df", "N", "Leave out words of fewer documents, for good.", min=1, default=1),
+    min_df: int = option("N", "Leave out words of fewer documents, for good.", min=1, default=1),
     memory: str | None = MEMORY,
 ) -> None:
     """Write a small copy with counts only, to serve and to share.
@@ -178,9 +178,9 @@ def export(
     *,
     file: Classifier,
     output: str | None = argument("OUT", "A table: .parquet .arrow .csv .tsv"),
-    page: str | None = option("--page", "PATH", "Write a page that classifies and explains in a browser, offline."),
+    page: str | None = option("PATH", "Write a page that classifies and explains in a browser, offline."),
     test: str | None = option(
-        "--test", "DATA", "Measure on these documents what a smaller page costs; by default, on those that FILE keeps."
+        "DATA", "Measure on these documents what a smaller page costs; by default, on those that FILE keeps."
     ),
     documents: LabelledDocuments,
 ) -> None:
@@ -258,9 +258,8 @@ def count(
     shards: list[str] = argument("SHARD", "Files, folders, mailboxes; 's3://bucket/a.parquet'.", required=True),
     documents: LabelledDocuments,
     analysis: LearnedAnalysis,
-    output: str = option("--output", "PART", "The part, a classifier; it is made.", "-o", required=True),
+    output: str = option("PART", "The part, a classifier; it is made.", "--output", "-o", required=True),
     shard_id: str | None = option(
-        "--shard-id",
         "ID",
         "One id for all SHARDs. By default the id of each is a digest of its bytes and of how they are read, which "
         "takes one more pass.",

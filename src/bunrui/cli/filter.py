@@ -40,35 +40,27 @@ def _check_top(given: str | None) -> str | None:
 
 
 def filter(
-    target: list[str] = option(
-        "--target", "PATH", "Documents of the kind to look for. Can be repeated.", required=True
-    ),
+    target: list[str] = option("PATH", "Documents of the kind to look for. Can be repeated.", required=True),
     raw: list[str] = option(
-        "--raw",
         "PATH",
         "Documents to select from: files, 'shards/*.parquet', 's3://bucket/*.jsonl.zst'. Can be repeated.",
         required=True,
     ),
-    threshold: float | None = option("--threshold", "X", "Those with a ratio above X; 0 is neutral.", panel=_SELECT),
+    threshold: float | None = option("X", "Those with a ratio above X; 0 is neutral.", panel=_SELECT),
     top: str | None = option(
-        "--top", "N|P%", "The N with the largest ratios, or P percent.", panel=_SELECT, callback=_check_top
+        "N|P%", "The N with the largest ratios, or P percent.", panel=_SELECT, callback=_check_top
     ),
     sample: int | None = option(
-        "--sample", "N", "N at random, with probabilities in proportion to exp(ratio).", panel=_SELECT, min=1
+        "N", "N at random, with probabilities in proportion to exp(ratio).", panel=_SELECT, min=1
     ),
-    output: str | None = option("--output", "PATH", "Write there in place of stdout: .parquet .jsonl", "-o"),
-    scores: bool = flag("--scores", "Add a column log_ratio."),
-    seed: int = option("--seed", "N", "The seed of --sample (0).", min=0, default=0),
+    output: str | None = option("PATH", "Write there in place of stdout: .parquet .jsonl", "--output", "-o"),
+    scores: bool = flag("Add a column log_ratio."),
+    seed: int = option("N", "The seed of --sample (0).", min=0, default=0),
     fit_on: int | None = option(
-        "--fit-on",
-        "N",
-        "Estimate P(word | raw) from N documents, as many from the beginning of each file, not from all.",
-        min=1,
+        "N", "Estimate P(word | raw) from N documents, as many from the beginning of each file, not from all.", min=1
     ),
     hash_bits: int | None = option(
-        "--hash-bits",
-        "B",
-        "Count in 2**B buckets (20), or with 0 every word by itself: slower, in memory that grows with raw.",
+        "B", "Count in 2**B buckets (20), or with 0 every word by itself: slower, in memory that grows with raw."
     ),
     *,
     documents: Documents,

@@ -26,7 +26,7 @@ _MOST_LABELS = 50
 def info(
     *,
     file: Classifier,
-    json: bool = flag("--json", "As JSON."),
+    json: bool = flag("As JSON."),
 ) -> None:
     """Show the labels, counts and settings of a classifier, and what it keeps.
 
@@ -191,10 +191,8 @@ def set_(file: Classifier, model: Model) -> None:
 def choose(
     *,
     file: Classifier,
-    metric: Literal["accuracy", "macro_f1"] = option(
-        "--metric", "NAME", "What counts: accuracy or macro_f1.", default="accuracy"
-    ),
-    json: bool = flag("--json", "The choice and its evidence, as JSON."),
+    metric: Literal["accuracy", "macro_f1"] = option("NAME", "What counts: accuracy or macro_f1.", default="accuracy"),
+    json: bool = flag("The choice and its evidence, as JSON."),
 ) -> None:
     """Choose the model that suits the documents of a classifier.
 

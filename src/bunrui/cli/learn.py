@@ -62,13 +62,11 @@ def learn(
     tables: Tables,
     engine: Engine,
     keep: Keep | None = option(
-        "--keep",
-        "WHAT",
-        "What the file keeps of each document, beside the counts: text (the default), digests or nothing.",
+        "WHAT", "What the file keeps of each document, beside the counts: text (the default), digests or nothing."
     ),
-    unlabelled: list[str] | None = option("--unlabelled", "POOL", _POOL),
-    unique: bool = flag("--unique", "Refuse a text that was learned before, or comes twice."),
-    calibrate: bool = flag("--calibrate", "Calibrate FILE afterwards, as 'bunrui calibrate' does."),
+    unlabelled: list[str] | None = option("POOL", _POOL),
+    unique: bool = flag("Refuse a text that was learned before, or comes twice."),
+    calibrate: bool = flag("Calibrate FILE afterwards, as 'bunrui calibrate' does."),
     memory: str | None = MEMORY,
 ) -> None:
     """Learn documents with their labels.
@@ -231,7 +229,7 @@ def unlearn(
     chosen: Chosen,
     data: list[str] | None = argument("DATA", _DATA),
     unlabelled: list[str] | None = option(
-        "--unlabelled", "POOL", "Texts without a label to take back. Can be repeated; 'bunrui forget' takes back all."
+        "POOL", "Texts without a label to take back. Can be repeated; 'bunrui forget' takes back all."
     ),
 ) -> None:
     """Unlearn documents, as if they had never been learned.

@@ -25,7 +25,7 @@ _LONGEST_EXCERPT = 60
 def undo(
     *,
     file: Classifier,
-    to: int | None = option("--to", "NUMBER", "Take back all changes after this one, all or none; 0 for all.", min=0),
+    to: int | None = option("NUMBER", "Take back all changes after this one, all or none; 0 for all.", min=0),
 ) -> None:
     """Take back the last change: a learn, an unlearn, a merge, a relabel, a set …
 
@@ -99,11 +99,11 @@ def relabel(
     file: Classifier,
     documents: Documents,
     chosen: Chosen,
-    to: list[str] = option("--to", "LABEL", "The new label. Repeat it for several.", required=True),
+    to: list[str] = option("LABEL", "The new label. Repeat it for several.", required=True),
     data: list[str] | None = argument(
         "DATA", "Files with the texts, or - for the standard input. Labels are not read."
     ),
-    label: str | None = option("--label", "COLUMN", "Ignore this column of the table."),
+    label: str | None = option("COLUMN", "Ignore this column of the table."),
 ) -> None:
     """Give learned documents another label.
 
@@ -167,12 +167,10 @@ def forget(
     *,
     file: Classifier,
     before: str | None = option(
-        "--before",
-        "DATE",
-        "Learned before: 2026-01-31, 2026-01-31T18:00 or 2026-01-31T18:00+09:00. Without a zone, local time.",
+        "DATE", "Learned before: 2026-01-31, 2026-01-31T18:00 or 2026-01-31T18:00+09:00. Without a zone, local time."
     ),
-    source: str | None = option("--source", "PATH", "Learned from this file, as it was given."),
-    unlabelled: bool = flag("--unlabelled", "All texts without a label, in place of documents."),
+    source: str | None = option("PATH", "Learned from this file, as it was given."),
+    unlabelled: bool = flag("All texts without a label, in place of documents."),
 ) -> None:
     """Unlearn all documents before a date, or of a source.
 

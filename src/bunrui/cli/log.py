@@ -40,11 +40,11 @@ _CHOICE = ("choice", "settings_before")  # notes that undo reads; a line says th
 def log(
     *,
     file: Classifier,
-    documents: bool = flag("--documents", "All documents, not the changes."),
-    limit: int | None = option("--limit", "N", "Only the last N changes.", min=1),
-    before: int | None = option("--before", "NUMBER", "Only changes before this number.", min=1),
-    after: int | None = option("--after", "NUMBER", "Only changes after this number.", min=0),
-    json: bool = flag("--json", "One JSON object a line."),
+    documents: bool = flag("All documents, not the changes."),
+    limit: int | None = option("N", "Only the last N changes.", min=1),
+    before: int | None = option("NUMBER", "Only changes before this number.", min=1),
+    after: int | None = option("NUMBER", "Only changes after this number.", min=0),
+    json: bool = flag("One JSON object a line."),
 ) -> None:
     """Show the changes of a classifier, or its documents.
 
@@ -210,7 +210,7 @@ _MARKS = {"right": ("✓", "green"), "unknown": ("?", "yellow"), "wrong": ("✗"
 def check(
     *,
     file: Classifier,
-    json: bool = flag("--json", "As JSON: right, wrong and unknown."),
+    json: bool = flag("As JSON: right, wrong and unknown."),
 ) -> None:
     """Check a file for damage.
 

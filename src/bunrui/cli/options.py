@@ -60,29 +60,20 @@ class Documents:
 
     panel: ClassVar = "Reading documents"
 
-    text: list[str] | None = option(
-        "--text", "COLUMN", "The column with the text (text). Several are joined by line breaks."
-    )
-    id: str | None = option("--id", "COLUMN", "The column with an id.")
+    text: list[str] | None = option("COLUMN", "The column with the text (text). Several are joined by line breaks.")
+    id: str | None = option("COLUMN", "The column with an id.")
     format: Format | None = option(
-        "--format",
         "FORMAT",
         "csv, tsv, tab, xlsx, jsonl, parquet, arrow, fasttext, lines, eml, mbox, maildir or folder. By default the "
         "suffix decides, also before .gz .bz2 .xz .zst; for the standard input, the first bytes.",
     )
     encoding: str | None = option(
-        "--encoding",
         "NAME",
         "The encoding of the text (utf-8), such as cp932, euc-jp, gb18030 or cp949; auto guesses it for each file.",
     )
-    skip_bad: bool = flag(
-        "--skip-bad",
-        "Skip rows that cannot be read, and count them. Without it, the first one stops the command.",
-    )
-    include: list[str] | None = option(
-        "--include", "PATTERN", "Read only files of a folder that match, such as '*.txt'."
-    )
-    exclude: list[str] | None = option("--exclude", "PATTERN", "Leave out files of a folder that match.")
+    skip_bad: bool = flag("Skip rows that cannot be read, and count them. Without it, the first one stops the command.")
+    include: list[str] | None = option("PATTERN", "Read only files of a folder that match, such as '*.txt'.")
+    exclude: list[str] | None = option("PATTERN", "Leave out files of a folder that match.")
 
     def read(
         self,
@@ -127,9 +118,9 @@ class Documents:
 @dataclass(frozen=True)
 class _Labels:
     panel: ClassVar = Documents.panel
-    label: str | None = option("--label", "COLUMN", "The column with the label (label), or a list of labels.")
-    as_: str | None = option("--as", "LABEL", "Give all documents this label.")
-    separator: str | None = option("--separator", "TEXT", "The separator between several labels, such as ';'.")
+    label: str | None = option("COLUMN", "The column with the label (label), or a list of labels.")
+    as_: str | None = option("LABEL", "Give all documents this label.", "--as")
+    separator: str | None = option("TEXT", "The separator between several labels, such as ';'.")
 
 
 @dataclass(frozen=True)
@@ -148,11 +139,9 @@ class Chosen:
 
     panel: ClassVar = "In place of DATA"
 
-    by_id: list[str] | None = option("--by-id", "ID", "The document that was learned with this id. Can be repeated.")
+    by_id: list[str] | None = option("ID", "The document that was learned with this id. Can be repeated.")
     by_digest: list[str] | None = option(
-        "--by-digest",
-        "DIGEST",
-        "The document with this digest, or its first digits ('bunrui log --documents'). Can be repeated.",
+        "DIGEST", "The document with this digest, or its first digits ('bunrui log --documents'). Can be repeated."
     )
 
     def check(self, data: list[str] | None) -> None:
@@ -219,50 +208,42 @@ class Model:
     panel: ClassVar = "Model"
 
     model: ModelName | None = option(
-        "--model",
         "NAME",
         f"{AUTO} (the default): the one that suits the documents that FILE keeps; {_listed(MODELS, 'or', bool)}; "
         f"{_listed(TRAINED, 'and', lambda name: TRAINED[name].on_text)} are trained from the texts that FILE keeps; "
         f"{_listed(TRAINED, 'and', lambda name: TRAINED[name].on_tables)} are for tables.",
     )
     smoothing: Literal["eap", "map", "mle"] | None = option(
-        "--smoothing", "NAME", "The estimator of probabilities: eap (the default), map or mle."
+        "NAME", "The estimator of probabilities: eap (the default), map or mle."
     )
     alpha: str | None = option(
-        "--alpha",
-        "NUMBER",
-        "The strength of smoothing; 'default' for that of the model.",
-        callback=_number_or("default"),
+        "NUMBER", "The strength of smoothing; 'default' for that of the model.", callback=_number_or("default")
     )
     prior: str | None = option(
-        "--prior",
         "NAME",
         "The prior of the classes: empirical (the default), uniform, smoothed, or smoothed:λ, (n + λ) / (N + λK).",
         callback=_prior,
     )
-    unseen: Literal["ignore", "smooth"] | None = option(
-        "--unseen", "NAME", "New words: ignore (the default) or smooth."
-    )
-    min_df: int | None = option("--min-df", "N", "Leave out words of fewer documents.", min=1)
+    unseen: Literal["ignore", "smooth"] | None = option("NAME", "New words: ignore (the default) or smooth.")
+    min_df: int | None = option("N", "Leave out words of fewer documents.", min=1)
     max_features: str | None = option(
-        "--max-features",
         "N",
         "Read only the N most telling words, by mutual information; chi2:N by χ²; 'all' for all.",
         callback=_max_features,
     )
 
     class_norm: bool | None = flag(
-        "--class-norm/--no-class-norm",
         f"Scale the counts of all classes to one size first, for {_takers('class_norm')}; --alpha then smooths "
         f"shares, {CLASS_NORM_ALPHA:.0e} by default.".replace("e-0", "e-"),
+        "--class-norm/--no-class-norm",
         default=None,
     )
     against_rest: bool | None = flag(
-        "--against-rest/--no-against-rest",
         f"Score a class against all other classes together, for {_takers('against_rest')}.",
+        "--against-rest/--no-against-rest",
         default=None,
     )
-    m: float | None = option("--m", "NUMBER", "For aode: how many documents a value needs to be a parent (1).")
+    m: float | None = option("NUMBER", "For aode: how many documents a value needs to be a parent (1).")
 
     def given(self) -> dict[str, Any]:
         """The options that were given, as those of `TextClassifier`.
@@ -304,16 +285,14 @@ class Analysis:
     panel: ClassVar = "Analyzer"
 
     analyzer: AnalyzerName | None = option(
-        "--analyzer",
-        "NAME",
-        r"universal (the default: any script, no dictionary), words (\w+), or the dictionaries ja, zh, ko.",
+        "NAME", r"universal (the default: any script, no dictionary), words (\w+), or the dictionaries ja, zh, ko."
     )
-    words: int | None = option("--words", "N", "The longest n-gram of words.", min=1)
-    stop_words: str | None = option("--stop-words", "PATH", "A file with words to leave out, one a line.")
-    html: bool = flag("--from-html", "--html", "Take the text out of HTML first.")
-    urls: bool = flag("--urls", "All URLs are one word.")
-    mentions: bool = flag("--mentions", "All @mentions are one word.")
-    numbers: bool = flag("--numbers", "All numbers are one word.")
+    words: int | None = option("N", "The longest n-gram of words.", min=1)
+    stop_words: str | None = option("PATH", "A file with words to leave out, one a line.")
+    html: bool = flag("Take the text out of HTML first.", "--from-html", "--html")
+    urls: bool = flag("All URLs are one word.")
+    mentions: bool = flag("All @mentions are one word.")
+    numbers: bool = flag("All numbers are one word.")
 
     def given(self) -> dict[str, Any]:
         """The options that were given, as fields of `AnalyzerSpec`.
@@ -329,7 +308,6 @@ class LearnedAnalysis(Analysis):
     """How text becomes features that are learned."""
 
     hash_bits: int | None = option(
-        "--hash-bits",
         "BITS",
         "Hash words to 2**BITS buckets, such as 22: memory stays bounded, and words in one bucket count as one.",
         min=8,
@@ -343,9 +321,8 @@ class LabelSets:
 
     panel: ClassVar = "Several labels"
 
-    labels: bool = flag("--labels", "Any number of labels for each document: all whose log-odds are high enough.")
+    labels: bool = flag("Any number of labels for each document: all whose log-odds are high enough.")
     threshold: str | None = option(
-        "--threshold",
         "NUMBER",
         "The log-odds above which a label is given (0); 'best' finds the best threshold of each label on the "
         "documents that FILE keeps, each left out in turn.",
@@ -380,9 +357,8 @@ class Parts:
 
     panel: ClassVar = PANEL
 
-    folds: int | None = option("--folds", "K", "Predict each of K parts by all the others.", min=2)
+    folds: int | None = option("K", "Predict each of K parts by all the others.", min=2)
     by: Literal["label", "source", "id", "order"] | None = option(
-        "--by",
         "WHAT",
         "How parts are made: label (the default: each has the same share of every label), source or id "
         "(documents of one file, or one id, stay together), order (each part by those before it).",
@@ -407,7 +383,7 @@ class Parts:
         return bunrui.evaluation.folds(len(found.labels), found.labels, self.folds, kind=_KINDS[self.by], groups=groups)
 
 
-MEMORY: Any = option("--memory", "SIZE", "Take no more memory than this, such as 2GB; other counts wait on the disk.")
+MEMORY: Any = option("SIZE", "Take no more memory than this, such as 2GB; other counts wait on the disk.")
 
 
 @dataclass(frozen=True)
@@ -417,14 +393,11 @@ class Tables:
     panel: ClassVar = "Tables"
 
     columns: bool = flag(
-        "--columns",
         "DATA are tables: read all columns except --label and --id, as numbers, categories, texts or dates. In CSV "
-        "and TSV, an empty cell, ?, NA, N/A, null, None, NaN or nan is no value.",
+        "and TSV, an empty cell, ?, NA, N/A, null, None, NaN or nan is no value."
     )
     kind: list[str] | None = option(
-        "--kind",
-        "COLUMN=KIND",
-        "Take a column for text, categorical, numeric, gaussian, binned, date or skip. Can be repeated.",
+        "COLUMN=KIND", "Take a column for text, categorical, numeric, gaussian, binned, date or skip. Can be repeated."
     )
 
     def check(self, documents: Documents, analysis: Analysis) -> None:
@@ -492,12 +465,10 @@ class Engine:
     panel: ClassVar = "Engine"
 
     engine: Literal["threads", "ray"] | None = option(
-        "--engine", "NAME", "threads of this machine (the default), or ray: those of a cluster."
+        "NAME", "threads of this machine (the default), or ray: those of a cluster."
     )
     address: str | None = option(
-        "--address",
-        "ADDRESS",
-        "The address of the Ray cluster; by default one on this machine, which is started if there is none.",
+        "ADDRESS", "The address of the Ray cluster; by default one on this machine, which is started if there is none."
     )
 
     @property

@@ -45,26 +45,24 @@ def file_argument(metavar: str, help: str) -> Any:
 
 
 def option(
-    name: str,
     metavar: str,
     help: str,
-    *others: str,
+    *names: str,
     default: Any = None,
     required: bool = False,
     panel: str | None = None,
-    **settings: Any,
+    **more: Any,
 ) -> Any:
-    """An option with a value that is not empty; `others` are names that it has, too."""
-    settings.setdefault("show_default", False)
-    settings.setdefault("callback", _check_full)
-    info = typer.Option(name, *others, metavar=metavar, help=help, rich_help_panel=panel, **settings)
-    return _declared(info, default, required)
+    """An option with a value that is not empty; without `names`, it has the name of its parameter."""
+    settings = {"show_default": False, "callback": _check_full} | more
+    return _declared(
+        typer.Option(*names, metavar=metavar, help=help, rich_help_panel=panel, **settings), default, required
+    )
 
 
-def flag(*names_and_help: str, default: bool | None = False, panel: str | None = None) -> Any:
-    """An option without a value; its help comes last."""
-    *names, told = names_and_help
-    return _declared(typer.Option(*names, help=told, rich_help_panel=panel, show_default=False), default, False)
+def flag(help: str, *names: str, default: bool | None = False, panel: str | None = None) -> Any:
+    """An option without a value; without `names`, it has the name of its parameter."""
+    return _declared(typer.Option(*names, help=help, rich_help_panel=panel, show_default=False), default, False)
 
 
 Classifier = Annotated[

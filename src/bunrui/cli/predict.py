@@ -37,19 +37,17 @@ def predict(
     engine: Engine,
     data: list[str] | None = argument("DATA", "Files to read; the standard input if there are none."),
     line: list[str] | None = option(
-        "--line", "TEXT", "Predict this text, or this row of a table: '{\"age\": 39, …}'.", callback=None
+        "TEXT", "Predict this text, or this row of a table: '{\"age\": 39, …}'.", callback=None
     ),
-    top: int | None = option("--top", "K", "The K best labels with their probabilities.", min=1),
-    log_odds: str | None = option(
-        "--log-odds", "LABEL", "Add log P(LABEL | text) / P(other | text): above 0 speaks for LABEL."
-    ),
-    against: str | None = option("--against", "LABEL", "The other label, if there are more than two."),
+    top: int | None = option("K", "The K best labels with their probabilities.", min=1),
+    log_odds: str | None = option("LABEL", "Add log P(LABEL | text) / P(other | text): above 0 speaks for LABEL."),
+    against: str | None = option("LABEL", "The other label, if there are more than two."),
     unsure: float | None = unsure_option("Answer ? in place of a label"),
-    json: bool = flag("--json", "One JSON object a line."),
+    json: bool = flag("One JSON object a line."),
     output: str | None = option(
-        "--output",
         "PATH",
         "Write there in place of stdout: .parquet .csv .tsv .xlsx .jsonl .arrow; a folder with --engine ray.",
+        "--output",
         "-o",
     ),
 ) -> None:

@@ -24,8 +24,8 @@ _AUTO = "auto"
 _MB = 1 << 20
 
 
-def _limit(name: str, metavar: str, help: str, default: int) -> Any:
-    return option(name, metavar, help, min=1, show_default=True, default=default)
+def _limit(metavar: str, help: str, default: int) -> Any:
+    return option(metavar, help, min=1, show_default=True, default=default)
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,11 @@ class Most:
 
     panel: ClassVar = "Limits"
 
-    max_body: int = _limit("--max-body", "MB", "The largest request.", 64)
-    max_documents: int = _limit("--max-documents", "N", "The most documents in a request.", 100_000)
-    max_characters: int = _limit("--max-characters", "N", "The longest document.", 10_000_000)
-    max_requests: int = _limit(
-        "--max-requests", "N", "The most requests at a time; others are told to come again.", 256
-    )
+    max_body: int = _limit("MB", "The largest request.", 64)
+    max_documents: int = _limit("N", "The most documents in a request.", 100_000)
+    max_characters: int = _limit("N", "The longest document.", 10_000_000)
+    max_requests: int = _limit("N", "The most requests at a time; others are told to come again.", 256)
     max_file: int = _limit(
-        "--max-file",
         "MB",
         "The largest file that the page predicts or learns. All files take at most four times as much disk.",
         1024,
@@ -59,20 +56,17 @@ def serve(
     *,
     file: Classifier,
     limits: Most,
-    host: str = option("--host", "ADDRESS", "The address to listen on.", default="127.0.0.1"),
-    port: int = option("--port", "N", "The port; 0 for any that is free.", min=0, max=65535, default=8765),
+    host: str = option("ADDRESS", "The address to listen on.", default="127.0.0.1"),
+    port: int = option("N", "The port; 0 for any that is free.", min=0, max=65535, default=8765),
     token: str | None = option(
-        "--token",
         "TOKEN",
         "Clients with this token may learn and unlearn; 'auto' makes one. Others can see the command line: give your "
         "own token as BUNRUI_TOKEN.",
     ),
-    read_only: bool = flag("--read-only", "Never write, whatever BUNRUI_TOKEN says."),
-    name: list[str] | None = option(
-        "--name", "NAME", "Another host name of the service, such as example.org. Can be repeated."
-    ),
+    read_only: bool = flag("Never write, whatever BUNRUI_TOKEN says."),
+    name: list[str] | None = option("NAME", "Another host name of the service, such as example.org. Can be repeated."),
     cors: list[str] | None = option(
-        "--cors", "ORIGIN", "Let pages of another site ask, such as https://example.org. Can be repeated."
+        "ORIGIN", "Let pages of another site ask, such as https://example.org. Can be repeated."
     ),
 ) -> None:
     """Serve a classifier over HTTP, with a web page.

@@ -56,12 +56,12 @@ def teach(
     model: Model,
     analysis: LearnedAnalysis,
     labels: str | None = option(
-        "--labels", "NAMES", "Names of labels, with commas. New ones may come at any time.", callback=split_names
+        "NAMES", "Names of labels, with commas. New ones may come at any time.", callback=split_names
     ),
     wish: float | None = option(
-        "--wish", "ACCURACY", "Say how many answers an accuracy such as 0.9 still takes.", min=0.0, max=1.0
+        "ACCURACY", "Say how many answers an accuracy such as 0.9 still takes.", min=0.0, max=1.0
     ),
-    unlabelled: bool = flag("--unlabelled", "Learn from DATA as texts without a label, too, where that helps."),
+    unlabelled: bool = flag("Learn from DATA as texts without a label, too, where that helps."),
 ) -> None:
     """Label documents with one key each, and teach a classifier with them.
 
