@@ -190,7 +190,7 @@ def test_japanese_without_spaces(run, tmp_path: Path) -> None:
             "error: nbsvm would be trained once for each document: compare it by folds, without --loo\n",
         ),
         (["--loo", "--baselines"], 2, "error: baselines would be trained once for each document: "),
-        (["--by", "id"], 2, "error: --by says how --folds are made: give --folds K, too.\n"),
+        (["--by", "id"], 2, "error: --by goes with --folds.\n"),
         (["--folds", "2", "--by", "source"], 2, "error: all documents have the same source: give several files, or "),
         (["--loo", "--folds", "3"], 2, "error: give one of --test, --folds and --loo, not several.\n"),
         (["--folds", "200"], 1, "error: 100 rows cannot be cut into 200 folds: give more rows, or fewer folds\n"),

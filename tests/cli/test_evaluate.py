@@ -180,7 +180,7 @@ def test_folds(run, by: str, model: str, tmp_path: Path) -> None:
         (["data.csv", "--loo", "--by", "id"], "give --folds K"),
         (["data.csv", "--loo", "--separator", ""], "invalid value for '--separator': it is empty."),
         (["data.csv", "--loo", "--model", "nbsvm"], "give --folds K in place of --loo"),
-        (["data.csv", "--folds", "2", "--by", "id"], "some documents have no id: read or learn them with --id COLUMN"),
+        (["data.csv", "--folds", "2", "--by", "id"], "some documents have no id: give an --id COLUMN"),
         (["data.csv", "--loo", "--labels"], "--labels needs a classifier and documents to test"),
         (["mail.bunrui"], "give DATA, or --loo or --folds"),
         (["mail.bunrui", "data.csv", "--loo"], "is a classifier"),
@@ -259,7 +259,7 @@ def test_what_cannot_be_done_is_refused_before_anything_is_read(run, tmp_path: P
     ("options", "err"),
     [
         (["--by", "source"], "all documents have the same source: give several files, or leave --by out."),
-        (["--by", "id", "--id", "label"], "all documents have the same id: give another --id COLUMN, or leave --by"),
+        (["--by", "id", "--id", "label"], "all documents have the same id: give an --id COLUMN with different ids, or"),
     ],
 )
 def test_parts_that_cannot_be_made(run, tmp_path: Path, options: list[str], err: str) -> None:

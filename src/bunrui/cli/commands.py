@@ -18,7 +18,7 @@ import typer
 from typer.core import TyperGroup
 from typer.models import OptionInfo
 
-from bunrui.errors import choose_one
+from bunrui.errors import OptionError, choose_one
 
 
 class _Home(NamedTuple):
@@ -163,23 +163,26 @@ def _flat(function: Callable[..., None]) -> Callable[..., None]:
     """The function as typer reads it: in place of each group of options (a dataclass), the options themselves."""
     signature = inspect.signature(function, eval_str=True)
     groups: dict[str, Any] = {}
-    parameters = []
-    for parameter in signature.parameters.values():
-        if dataclasses.is_dataclass(parameter.annotation):
-            group: Any = parameter.annotation
-            groups[parameter.name] = group
+    declared: dict[str, tuple[Any, Any, str | None]] = {}  # the type of each parameter, its declaration and its panel
+    for name, parameter in signature.parameters.items():
+        if dataclasses.is_dataclass(group := parameter.annotation):
+            groups[name] = group
             hints = get_type_hints(group)
-            parameters += [_parameter(field.name, hints[field.name], field, group.panel) for field in fields(group)]
+            declared |= {field.name: (hints[field.name], field, group.panel) for field in fields(group)}
         else:
-            parameters.append(_parameter(parameter.name, parameter.annotation, parameter.default))
+            declared[name] = parameter.annotation, parameter.default, None
 
     def command(**values: Any) -> None:
+        for name, (_, field, _) in declared.items():
+            needed = field.metadata["needs"] if isinstance(field, Field) else None
+            if needed is not None and not values[needed] and values[name] not in (field.default, (), []):
+                raise OptionError(f"{_spell(name)} goes with {_spell(needed)}.")
         for name, group in groups.items():
             values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
         function(**values)
 
     command.__doc__, command.__name__ = function.__doc__, function.__name__
-    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    command.__signature__ = signature.replace(parameters=[_parameter(name, *each) for name, each in declared.items()])  # type: ignore[attr-defined]
     return command
 
 
@@ -191,10 +194,14 @@ def _parameter(name: str, annotation: Any, declared: Any, panel: str | None = No
         if panel is not None:
             info.rich_help_panel = panel
         if isinstance(info, OptionInfo) and info.default is ...:  # no name was given; of a flag, typer would make two
-            info.default = f"--{name.replace('_', '-')}"
+            info.default = _spell(name)
         annotation = Annotated[annotation, info]
         default = inspect.Parameter.empty if declared.default is MISSING else declared.default
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _spell(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 # --- parameters without pydantic

@@ -33,7 +33,9 @@ def compare(
     documents: LabelledDocuments,
     parts: Parts,
     test: str | None = option("FILE", "Test documents with labels."),
-    loo: bool = flag("Predict each document by all the others; for models that are not trained.", panel=PANEL),
+    loo: bool = flag(
+        "Predict each document by all the others; for models that are not trained.", rich_help_panel=PANEL
+    ),
     models: str | None = option("NAMES", "Only these models; by default all.", callback=split_names),
     analyzers: str | None = option(
         "NAMES",
@@ -69,7 +71,6 @@ def compare(
 
     if sum((test is not None, parts.folds is not None, loo)) > 1:
         raise OptionError("give one of --test, --folds and --loo, not several.")
-    parts.check()
     check_name(html)
     chosen: Any = models  # names, since the callback has split them
     check_models(chosen, loo=loo, baselines=baselines)
@@ -197,7 +198,6 @@ def tune(
       bunrui tune mail.bunrui --out better.bunrui --budget 60
       bunrui tune threads.jsonl --id thread --out best.bunrui --folds 5 --by id
     """
-    parts.check()
     check_folder(out, is_new=True)
     with interrupts(f"interrupted; {out} was not made"):
         found = _texts(data, documents)

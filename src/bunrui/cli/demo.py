@@ -19,7 +19,6 @@ from bunrui.cli.console import interrupts, say, stdout_console
 from bunrui.cli.parameters import flag
 from bunrui.cli.serve import check_packages
 from bunrui.data import read
-from bunrui.errors import OptionError
 from bunrui.views.tables import Column, Table, numbers, words
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ Rows = list[dict[str, str]]
 def demo(
     *,
     serve: bool = flag("Open a page in the browser, on the same sentences, until Ctrl-C."),
-    no_browser: bool = flag("With --serve: print the address of the page, and open nothing."),
+    no_browser: bool = flag("With --serve: print the address of the page, and open nothing.", needs="serve"),
 ) -> None:
     """Show what bunrui does, on 400 short sentences of news in four languages.
 
@@ -50,8 +49,6 @@ def demo(
       bunrui demo | less
       bunrui demo --serve
     """
-    if no_browser and not serve:
-        raise OptionError("--no-browser is for --serve: give both, or none.")
     if serve:
         _serve(read("demo"), open_browser=not no_browser)
         return

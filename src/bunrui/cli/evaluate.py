@@ -32,7 +32,7 @@ _MOST_CHARACTERS = 100_000_000  # of documents that are kept for a page
 class _Analysis(Analysis):
     """How text becomes features; --html is the page here, as in `compare` and `explain`."""
 
-    html: bool = flag("Take the text out of HTML first.", "--from-html", panel="Analyzer")
+    html: bool = flag("Take the text out of HTML first.", "--from-html", rich_help_panel="Analyzer")
 
 
 def evaluate(
@@ -44,7 +44,7 @@ def evaluate(
     several: LabelSets,
     parts: Parts,
     data: list[str] | None = argument("DATA", "Documents with labels that were not learned."),
-    loo: bool = flag("Predict each document by all the others.", panel=PANEL),
+    loo: bool = flag("Predict each document by all the others.", rich_help_panel=PANEL),
     positive: str | None = option(
         "LABEL", "The wanted label, such as spam: adds 1-ROCA% and recall at few false positives."
     ),
@@ -81,10 +81,8 @@ def evaluate(
       bunrui evaluate train.parquet --folds 5 --by source --json | jq .macro.f1
       bunrui evaluate topics.bunrui test.csv --separator ';' --labels --threshold best
     """
-    several.check()
     if several.labels and (positive, page) != (None, None):
         raise OptionError("--positive and --html go with one label for each document: leave --labels out.")
-    parts.check()
     check_name(page)
     if loo or parts.folds is not None:
         if loo and parts.folds is not None:

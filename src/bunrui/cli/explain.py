@@ -96,7 +96,7 @@ def words(
     file: Classifier,
     label: str | None = argument("LABEL", "The label; all if there is none."),
     positive: str | None = option("LABEL", "Log-odds of words: for this label,"),
-    negative: str | None = option("LABEL", "… against this one."),
+    negative: str | None = option("LABEL", "… against this one.", needs="positive"),
     word: str | None = option("WORD", "Only this word."),
     top: int | None = option("N", "How many words (20; 8 of each label).", min=1),
     json: bool = flag("As JSON: a list of words with weights and counts."),
@@ -119,8 +119,6 @@ def words(
 
     if label is not None and (positive is not None or negative is not None):
         raise OptionError("give LABEL, or --positive and --negative, not both.")
-    if negative is not None and positive is None:
-        raise OptionError("--negative goes with --positive.")
     if word is not None:
         check_text(word, "--word", "convert it with iconv first")
     with interrupts("interrupted"), bunrui.open(file, read_only=True) as opened:

@@ -180,7 +180,9 @@ def export(
     output: str | None = argument("OUT", "A table: .parquet .arrow .csv .tsv"),
     page: str | None = option("PATH", "Write a page that classifies and explains in a browser, offline."),
     test: str | None = option(
-        "DATA", "Measure on these documents what a smaller page costs; by default, on those that FILE keeps."
+        "DATA",
+        "Measure on these documents what a smaller page costs; by default, on those that FILE keeps.",
+        needs="page",
     ),
     documents: LabelledDocuments,
 ) -> None:
@@ -206,8 +208,6 @@ def export(
     """
     if (output is None) == (page is None):
         raise OptionError("give OUT for a table, or --page for a page: one of them.")
-    if test is not None and page is None:
-        raise OptionError("--test is for --page: give both, or none.")
     if test is None and any(vars(documents).values()):
         raise OptionError("--text, --label and the like are for the documents of --test: give it, or leave them out.")
     check_name(page, "--page")

@@ -46,12 +46,12 @@ def filter(
         "Documents to select from: files, 'shards/*.parquet', 's3://bucket/*.jsonl.zst'. Can be repeated.",
         required=True,
     ),
-    threshold: float | None = option("X", "Those with a ratio above X; 0 is neutral.", panel=_SELECT),
+    threshold: float | None = option("X", "Those with a ratio above X; 0 is neutral.", rich_help_panel=_SELECT),
     top: str | None = option(
-        "N|P%", "The N with the largest ratios, or P percent.", panel=_SELECT, callback=_check_top
+        "N|P%", "The N with the largest ratios, or P percent.", rich_help_panel=_SELECT, callback=_check_top
     ),
     sample: int | None = option(
-        "N", "N at random, with probabilities in proportion to exp(ratio).", panel=_SELECT, min=1
+        "N", "N at random, with probabilities in proportion to exp(ratio).", rich_help_panel=_SELECT, min=1
     ),
     output: str | None = option("PATH", "Write there in place of stdout: .parquet .jsonl", "--output", "-o"),
     scores: bool = flag("Add a column log_ratio."),

@@ -327,12 +327,8 @@ class LabelSets:
         "The log-odds above which a label is given (0); 'best' finds the best threshold of each label on the "
         "documents that FILE keeps, each left out in turn.",
         callback=_number_or("best"),
+        needs="labels",
     )
-
-    def check(self) -> None:
-        """Refuse what does not go together."""
-        if self.threshold is not None and not self.labels:
-            raise OptionError("--threshold goes with --labels.")
 
     def thresholds(self, classifier: AnyClassifier) -> float | dict[str, float]:
         """One for all labels, or one for each."""
@@ -362,24 +358,18 @@ class Parts:
         "WHAT",
         "How parts are made: label (the default: each has the same share of every label), source or id "
         "(documents of one file, or one id, stay together), order (each part by those before it).",
+        needs="folds",
     )
-
-    def check(self) -> None:
-        """Refuse what does not go together."""
-        if self.by is not None and self.folds is None:
-            raise OptionError("--by says how --folds are made: give --folds K, too.")
 
     def of(self, found: Collection) -> Any:
         """The parts of some documents, as `bunrui.evaluation.folds` makes them; None where nobody asks for any."""
         if self.folds is None:
             return None
         groups = {"source": found.sources, "id": found.ids}.get(self.by or "")
-        if groups is not None and any(group is None for group in groups):
-            wanted = "read or learn them with --id COLUMN" if self.by == "id" else "learn them from files"
-            raise OptionError(f"some documents have no {self.by}: {wanted}, or leave --by out.")
-        if groups is not None and len(set(groups)) == 1:
-            same, wanted = ("id", "another --id COLUMN") if self.by == "id" else ("source", "several files")
-            raise OptionError(f"all documents have the same {same}: give {wanted}, or leave --by out.")
+        if groups is not None and (None in groups or len(set(groups)) == 1):
+            what = f"some documents have no {self.by}" if None in groups else f"all documents have the same {self.by}"
+            wanted = "an --id COLUMN with different ids" if self.by == "id" else "several files"
+            raise OptionError(f"{what}: give {wanted}, or leave --by out.")
         return bunrui.evaluation.folds(len(found.labels), found.labels, self.folds, kind=_KINDS[self.by], groups=groups)
 
 
@@ -397,13 +387,13 @@ class Tables:
         "and TSV, an empty cell, ?, NA, N/A, null, None, NaN or nan is no value."
     )
     kind: list[str] | None = option(
-        "COLUMN=KIND", "Take a column for text, categorical, numeric, gaussian, binned, date or skip. Can be repeated."
+        "COLUMN=KIND",
+        "Take a column for text, categorical, numeric, gaussian, binned, date or skip. Can be repeated.",
+        needs="columns",
     )
 
     def check(self, documents: Documents, analysis: Analysis) -> None:
         """Refuse what does not go together."""
-        if self.kind and not self.columns:
-            raise OptionError("--kind goes with --columns.")
         if self.columns and analysis.given():
             options = ", ".join(f"--{name.replace('_', '-')}" for name, value in vars(analysis).items() if value)
             raise OptionError(f"--columns reads tables, and {options} is for text: leave one of the two out.")

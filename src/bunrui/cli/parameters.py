@@ -30,8 +30,8 @@ def split_names(given: str | None) -> list[str] | None:
     return names
 
 
-def _declared(info: Any, default: Any, required: bool) -> Any:
-    return field(default=MISSING if required else default, metadata={"parameter": info})
+def _declared(info: Any, default: Any, required: bool, needs: str | None = None) -> Any:
+    return field(default=MISSING if required else default, metadata={"parameter": info, "needs": needs})
 
 
 def argument(metavar: str, help: str, *, required: bool = False, **settings: Any) -> Any:
@@ -50,19 +50,20 @@ def option(
     *names: str,
     default: Any = None,
     required: bool = False,
-    panel: str | None = None,
+    needs: str | None = None,
     **more: Any,
 ) -> Any:
-    """An option with a value that is not empty; without `names`, it has the name of its parameter."""
+    """An option with a value that is not empty; without `names`, it has the name of its parameter.
+
+    `needs` is a parameter that must be given, too.
+    """
     settings = {"show_default": False, "callback": _check_full} | more
-    return _declared(
-        typer.Option(*names, metavar=metavar, help=help, rich_help_panel=panel, **settings), default, required
-    )
+    return _declared(typer.Option(*names, metavar=metavar, help=help, **settings), default, required, needs)
 
 
-def flag(help: str, *names: str, default: bool | None = False, panel: str | None = None) -> Any:
-    """An option without a value; without `names`, it has the name of its parameter."""
-    return _declared(typer.Option(*names, help=help, rich_help_panel=panel, show_default=False), default, False)
+def flag(help: str, *names: str, default: bool | None = False, needs: str | None = None, **more: Any) -> Any:
+    """An option without a value; the rest is as for `option`."""
+    return _declared(typer.Option(*names, help=help, show_default=False, **more), default, False, needs)
 
 
 Classifier = Annotated[

@@ -41,7 +41,7 @@ def predict(
     ),
     top: int | None = option("K", "The K best labels with their probabilities.", min=1),
     log_odds: str | None = option("LABEL", "Add log P(LABEL | text) / P(other | text): above 0 speaks for LABEL."),
-    against: str | None = option("LABEL", "The other label, if there are more than two."),
+    against: str | None = option("LABEL", "The other label, if there are more than two.", needs="log_odds"),
     unsure: float | None = unsure_option("Answer ? in place of a label"),
     json: bool = flag("One JSON object a line."),
     output: str | None = option(
@@ -84,12 +84,9 @@ def predict(
         raise OptionError("there is nothing to predict: give DATA, --line TEXT, or text on the standard input.")
     for text in line or ():
         check_text(text, "--line", "give a file, and its --encoding")
-    if against is not None and log_odds is None:
-        raise OptionError("--against goes with --log-odds.")
     if json and output is not None:
         raise OptionError("--json writes to stdout: for a file, give --output the suffix .jsonl.")
     check_not_read(output, data or ())
-    several.check()
     if several.labels and (top, log_odds, unsure) != (None, None, None):
         raise OptionError("--labels goes without --top, --log-odds and --unsure.")
     if engine.is_ray:
