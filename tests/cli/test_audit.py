@@ -302,8 +302,11 @@ def test_bytes_that_are_no_text(run, file: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["train.csv", "--apply", "x"], "--apply changes a classifier, and train.csv is none: correct DATA itself."),
-        (["mail.bunrui", "train.csv"], "mail.bunrui is a classifier: give it alone, or DATA alone."),
+        (["train.csv", "--apply", "x"], "--apply changes one classifier, and no other files: correct DATA itself."),
+        (
+            ["mail.bunrui", "train.csv"],
+            "mail.bunrui is a classifier, and its own documents are read: give it, or DATA, not both.",
+        ),
         (["mail.bunrui", "--apply", "x", "--json"], "--apply goes without --top, --json, --html and --output."),
     ],
 )

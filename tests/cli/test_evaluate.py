@@ -372,10 +372,9 @@ def test_a_classifier_that_has_learned_texts_and_tokens(run, how: list[str], tmp
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Room for ten probabilities."""
-    from bunrui.cli import collection, evaluate
+    from bunrui.cli import evaluate
 
-    for module in (collection, evaluate):
-        monkeypatch.setattr(module, "MOST_PROBABILITIES", 10)
+    monkeypatch.setattr(evaluate, "_MOST_PROBABILITIES", 10)
 
 
 @pytest.mark.parametrize("options", [[], ["--html", "a.html"], ["--positive", "spam"], ["--json"]])

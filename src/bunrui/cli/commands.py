@@ -165,9 +165,9 @@ def _flat(function: Callable[..., None]) -> Callable[..., None]:
     groups: dict[str, Any] = {}
     declared: dict[str, tuple[Any, Any, str | None]] = {}  # the type of each parameter, its declaration and its panel
     for name, parameter in signature.parameters.items():
-        if dataclasses.is_dataclass(group := parameter.annotation):
-            groups[name] = group
-            hints = get_type_hints(group)
+        if dataclasses.is_dataclass(parameter.annotation):
+            groups[name] = parameter.annotation
+            group, hints = groups[name], get_type_hints(parameter.annotation)
             declared |= {field.name: (hints[field.name], field, group.panel) for field in fields(group)}
         else:
             declared[name] = parameter.annotation, parameter.default, None

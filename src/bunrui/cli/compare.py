@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 import bunrui
-from bunrui.cli.collection import LearnedBefore, collect, say_duplicates
 from bunrui.cli.console import interrupts, kept_whole, live, say, show, to_json
-from bunrui.cli.documents import reads_tables
+from bunrui.cli.documents import Collection, LearnedBefore, collect, reads_tables, say_duplicates
 from bunrui.cli.options import PANEL, Analysis, LabelledDocuments, Model, Parts
 from bunrui.cli.output import check_folder, check_name, write_page
 from bunrui.cli.parameters import LabelledData, flag, option, split_names
@@ -20,7 +19,6 @@ from bunrui.labels import as_list, type_of
 from bunrui.phrases import counted
 
 if TYPE_CHECKING:
-    from bunrui.cli.collection import Collection
     from bunrui.selection import Comparison, Tuning
     from bunrui.selection.compare import Progress, Row
     from bunrui.selection.settings import Settings

@@ -10,21 +10,25 @@ from __future__ import annotations
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bunrui
-from bunrui.cli.console import say
-from bunrui.errors import BunruiError, OptionError, StoreError, UnlearnError
+from bunrui.cli.console import Bar, say, say_reading
+from bunrui.engines.stream import texts_of
+from bunrui.errors import BunruiError, DataError, OptionError, StoreError, UnlearnError
 from bunrui.labels import type_of
+from bunrui.phrases import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bunrui.classifier import AnyClassifier
-    from bunrui.cli.options import Chosen
+    from bunrui.cli.options import Analysis, Chosen, LabelledDocuments, Model
+    from bunrui.documents import Reader
+    from bunrui.store.log import Seen
 
 
 _FEW_BYTES = 1 << 16
@@ -94,11 +98,6 @@ def labels_in(batch: pa.RecordBatch) -> set[Any]:
     return set(labels.unique().to_pylist())
 
 
-def several_in(batch: pa.RecordBatch) -> int:
-    """How many documents have several labels."""
-    return sum(len(row) > 1 for row in batch["label"].to_pylist() if isinstance(row, list))
-
-
 @contextmanager
 def locate_errors(batch: pa.RecordBatch | None) -> Iterator[None]:
     """A block in which errors about a row of a batch say where the row comes from."""
@@ -161,7 +160,7 @@ _MOST_LABELS = 5000  # that are looked through for one that is like another
 _MOST_GROUPS = 3
 
 
-def say_alike(labels: Collection[Any]) -> None:
+def say_alike(labels: Sequence[Any]) -> None:
     """Warn of labels that people take for one.
 
     >>> import contextlib, sys
@@ -181,7 +180,7 @@ def say_alike(labels: Collection[Any]) -> None:
         say(f"warning: {len(alike) - _MOST_GROUPS:,} more groups of labels differ only in spaces")
 
 
-def say_new(given: Iterable[Any], known: Collection[Any]) -> None:
+def say_new(given: Iterable[Any], known: Sequence[Any]) -> None:
     """Say which labels are new, and which known label is nearly the same.
 
     >>> import contextlib, sys
@@ -201,3 +200,154 @@ def say_new(given: Iterable[Any], known: Collection[Any]) -> None:
 def reads_tables(classifier: AnyClassifier) -> bool:
     """Whether a classifier is one of tables."""
     return bool(getattr(classifier.analyzer, "name", classifier.analyzer) == "columns")
+
+
+# --- documents that predict each other
+
+_SQLITE = b"SQLite format 3\0"
+
+
+class Collection(NamedTuple):
+    """Documents in memory, and a classifier with the options to learn them by, which has not."""
+
+    texts: Any
+    labels: list[Any]  # a label, or a list of labels
+    sources: list[str | None]
+    ids: list[str | None]
+    classifier: AnyClassifier
+    lines: list[int | None]
+
+
+def is_classifier(path: str) -> bool:
+    """Whether a file is a classifier."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError:
+        return False
+
+
+def collect(
+    data: list[str],
+    documents: LabelledDocuments,
+    model: Model,
+    analysis: Analysis,
+    check: Callable[[AnyClassifier], None] = lambda classifier: None,
+    label_type: type | None = None,
+) -> Collection:
+    """The documents of files, or of a classifier that keeps texts; `check` sees the classifier before they are read.
+
+    The labels of files get a type, or that of the first of them.
+    """
+    if is_classifier(data[0]):
+        if len(data) > 1:
+            raise OptionError(f"{data[0]} is a classifier, and its own documents are read: give it, or DATA, not both.")
+        if analysis.given() or documents != type(documents)():
+            raise OptionError(f"{data[0]} is a classifier: its documents are read as they were learned.")
+        return _kept(data[0], model, check)
+
+    classifier = bunrui.TextClassifier(analyzer=bunrui.AnalyzerSpec(**analysis.given()), **model.given())
+    check(classifier)
+    reader = documents.read(data, labelled=True, label_type=label_type)
+    rows = read_all(reader, "done")
+    say_reading(reader)
+    return Collection(rows["text"], rows["label"], rows["source"], rows["id"], classifier, rows["line"])
+
+
+def _kept(path: str, model: Model, check: Callable[[AnyClassifier], None]) -> Collection:
+    from bunrui.evaluation.loo import kept_documents
+
+    with bunrui.open(path, read_only=True) as opened:
+        if opened.keep != "text":
+            raise StoreError(
+                f"{path} keeps {opened.keep} of its documents: they can predict each other only with texts"
+            )
+        classifier = bunrui.TextClassifier(**opened.with_model(**model.given()).get_params())
+        check(classifier)
+        classifier.set_calibration(opened.calibration)
+        if opened.pool_weight is not None and opened.pool_weight.weight:
+            say(f"measured without the texts that have no label; 'bunrui info {path}' tells how much they help")
+        rows = kept_documents(opened)
+    if not rows:
+        raise DataError("there are no documents to be read: nothing was done")
+    labels = [row.labels[0] if len(row.labels) == 1 else row.labels for row in rows]
+    texts, sources, ids = ([getattr(row, name) for row in rows] for name in ("text", "source", "id"))
+    return Collection(texts, labels, sources, ids, classifier, [None] * len(rows))
+
+
+def read_all(reader: Reader, done: str) -> dict[str, list[Any]]:
+    """All documents of a reader, by column; `done` is for the error where there are none: nothing was …"""
+    columns: dict[str, list[Any]] = defaultdict(list)
+    bar = Bar(reader)
+    for batch in bar:
+        texts = texts_of(batch)
+        columns["text"] += texts if isinstance(texts, list) else texts.to_pylist()
+        for name in ("label", "source", "id", "line"):
+            columns[name] += batch[name].to_pylist() if name in batch.schema.names else [None] * batch.num_rows
+    bar.check(done)
+    return columns
+
+
+def say_duplicates(found: Collection) -> int | None:
+    """Say how many documents are copies of others, or nearly: they make the result look better than it is."""
+    texts = found.texts
+    if not isinstance(texts[0], str):
+        return None
+
+    is_table = reads_tables(found.classifier)
+    n_extra = bunrui.evaluation.find_duplicates(texts, near=not is_table).n_extra
+    if n_extra:
+        are = "is a copy" if n_extra == 1 else "are copies"
+        near = "" if is_table else ", or a near copy," if n_extra == 1 else ", or near copies,"
+        has_ids = any(id is not None for id in found.ids)
+        then = "; --folds 5 --by id keeps together what has the same id" if has_ids else ""
+        say(
+            f"{counted(n_extra, 'document')} ({n_extra / len(texts):.1%}) {are}{near} of others, which "
+            f"{'makes' if n_extra == 1 else 'make'} the result look better{then}"
+        )
+    return n_extra
+
+
+def _keys(texts: Any) -> Any:
+    from bunrui.memory import document_digests, key_words
+
+    return key_words(document_digests(texts))
+
+
+class LearnedBefore:
+    """Counts the test documents that were learned."""
+
+    def __init__(self, seen: Seen | None) -> None:
+        self._seen = seen
+        self._n_docs = self._n_learned = 0
+
+    @classmethod
+    def into(cls, path: str) -> LearnedBefore:
+        """Count what the classifier in a file has learned, if the file keeps enough to tell."""
+        from bunrui.store.file import find_seen
+        from bunrui.store.store import Store
+
+        with closing(Store.open(path, read_only=True)) as store, store.reading():
+            return cls(find_seen(store, needed=False))
+
+    @classmethod
+    def of(cls, texts: Any) -> LearnedBefore:
+        """Count what some other documents have among them."""
+        from bunrui.store.log import Seen
+
+        return cls(Seen(_keys(texts)))
+
+    def add(self, texts: Any) -> None:
+        """Count some test documents."""
+        if self._seen is not None and len(self._seen):
+            self._n_docs += len(texts)
+            self._n_learned += int(self._seen.has(_keys(texts)).sum())
+
+    def say(self, name: str) -> None:
+        """Say how many there were; `name` is what has learned them."""
+        if self._n_learned:
+            were = "was" if self._n_learned == 1 else "were"
+            say(
+                f"warning: {self._n_learned:,} of {counted(self._n_docs, 'test document')} {were} learned by {name}: "
+                "the result looks better than it is"
+            )

@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import bunrui
-from bunrui.cli.collection import MOST_PROBABILITIES, LearnedBefore, evaluate_alone, say_several
 from bunrui.cli.console import Bar, interrupts, say, say_reading, show, to_json
-from bunrui.cli.documents import labels_in, locate_errors, reads_tables, several_in
-from bunrui.cli.options import PANEL, Analysis, LabelledDocuments, LabelSets, Model, Parts
-from bunrui.cli.output import check_name, page_of_test, page_of_themselves, place_of, write_page
+from bunrui.cli.documents import LearnedBefore, collect, labels_in, locate_errors, reads_tables, say_duplicates
+from bunrui.cli.options import PANEL, Analysis, LabelledDocuments, LabelSets, Model, Parts, spell_value
+from bunrui.cli.output import check_name, write_page
 from bunrui.cli.parameters import argument, file_argument, flag, option
 from bunrui.engines.stream import texts_of
-from bunrui.errors import OptionError
+from bunrui.errors import DataError, OptionError
 from bunrui.labels import as_list, given_label, text_of, type_of
 from bunrui.phrases import counted, one_line, some
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from bunrui.classifier import AnyClassifier
     from bunrui.documents import Reader
     from bunrui.evaluation import MultilabelMetrics
 
-_MOST_CHARACTERS = 100_000_000  # of documents that are kept for a page
+_MOST_PROBABILITIES = 50_000_000  # (documents × labels) that are kept, and measured at the end: 400 MB
+_MOST_CHARACTERS = 100_000_000  # of documents that are kept for a page; the last batch may have more
+_FEWEST_FOR_CURVE = 20
+
+Wrong = dict[int, tuple[Any, str]]
+"""Documents that are predicted wrongly, by their rows, with where they come from."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +97,9 @@ def evaluate(
             raise OptionError("--labels needs a classifier and documents to test: bunrui evaluate FILE TEST --labels.")
         data = [file, *(data or [])]
         with interrupts("interrupted"):
-            collection, found, n_duplicates = evaluate_alone(data, documents, model, analysis, parts)
-            evaluation = _report(found, positive, json=json)
-            if page is not None:
-                write_page(page, page_of_themselves(data, collection, evaluation, n_duplicates, parts))
+            clf, evaluation, shown = _evaluate_alone(data, documents, model, analysis, parts, has_page=page is not None)
+            evaluation = _report(evaluation, positive, json=json)
+            _write_page(page, data, clf, evaluation, shown)
         return
     if not data:
         raise OptionError("there is nothing to evaluate on: give DATA, or --loo or --folds.")
@@ -104,7 +109,7 @@ def evaluate(
     with interrupts("interrupted"), bunrui.open(file, read_only=True) as opened:
         reader = documents.read(data, labelled=True, columns=reads_tables(opened), label_type=opened.label_type)
         classifier, learned = model.of(opened), LearnedBefore.into(opened.path)
-        wrong = _Wrong()
+        wrong: Wrong = {}
         if several.labels:
             measured: Any = _of_sets(classifier, reader, several, learned)
         else:
@@ -112,7 +117,7 @@ def evaluate(
         learned.say(file)
         evaluation = _report(measured, positive, json=json)
         if page is not None and isinstance(evaluation, bunrui.evaluation.Evaluation):
-            write_page(page, page_of_test(file, data, opened, classifier, evaluation, wrong.documents))
+            _write_page(page, data, classifier, evaluation, _shown_of_test(opened, classifier, wrong))
 
 
 def _report(found: Any, positive: str | None, *, json: bool) -> Any:
@@ -135,26 +140,7 @@ def _report(found: Any, positive: str | None, *, json: bool) -> Any:
     return found
 
 
-class _Wrong:
-    """Documents that are predicted wrongly, by their rows, with where they come from; as many as there is room for."""
-
-    def __init__(self) -> None:
-        self.documents: dict[int, tuple[Any, str]] = {}
-        self._n_docs = self._n_characters = 0
-
-    def add(self, batch: pa.RecordBatch, texts: Any, predicted: Any) -> None:
-        """Look at the next documents."""
-        for row, (true, answer) in enumerate(zip(batch["label"].to_pylist(), predicted.tolist(), strict=True)):
-            is_right = answer in as_list(true)
-            if not is_right and self._n_characters < _MOST_CHARACTERS:
-                document = texts[row] if isinstance(texts, list) else texts[row].as_py()
-                place = place_of(batch["source"][row].as_py(), batch["line"][row].as_py())
-                self.documents[self._n_docs + row] = document, place
-                self._n_characters += len(document)
-        self._n_docs += batch.num_rows
-
-
-def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: _Wrong | None, learned: LearnedBefore) -> Any:
+def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: Wrong | None, learned: LearnedBefore) -> Any:
     """An Evaluation; of too many documents, Metrics, which have no rankings and no page."""
     import numpy as np
 
@@ -162,33 +148,36 @@ def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: _Wrong | None, 
 
     known = classifier.classes_.tolist()
     names = np.array(known)
-    tally, labels = bunrui.evaluation.Tally(known), set()
-    true, found, kept, n_kept = [], [], [], 0
-    n_several = 0
-    calibrated = classifier.is_calibrated
+    tally, labels, calibrated = bunrui.evaluation.Tally(known), set(), classifier.is_calibrated
+    true, found, kept, n_kept, n_several = [], [], [], 0, 0
     bar = Bar(reader)
     for batch in bar:
         texts = texts_of(batch)
         n_kept += batch.num_rows * len(known)
         with locate_errors(batch):
             # Labels alone do not need the scores of all classes.
-            scores = classifier.scores(texts) if n_kept <= MOST_PROBABILITIES else None
+            scores = classifier.scores(texts) if n_kept <= _MOST_PROBABILITIES else None
             predicted = classifier.predict(texts) if scores is None else names[scores.argmax(axis=1)]
+        given = batch["label"].to_pylist()
         tally.add(batch["label"], predicted)
         learned.add(texts)
         labels |= labels_in(batch)
-        n_several += several_in(batch)
-        if wrong is not None:
-            wrong.add(batch, texts, predicted)
+        n_several += sum(len(as_list(row)) > 1 for row in given)
+        if wrong is not None and sum(len(document) for document, _ in wrong.values()) < _MOST_CHARACTERS:
+            for row, (label, answer) in enumerate(zip(given, predicted.tolist(), strict=True)):
+                if answer not in as_list(label):
+                    document = texts[row] if isinstance(texts, list) else texts[row].as_py()
+                    place = _place_of(batch["source"][row].as_py(), batch["line"][row].as_py())
+                    wrong[bar.n_docs + row] = document, place
         if scores is not None:
-            true += batch["label"].to_pylist()
+            true += given
             found.append(predicted)
             kept.append(classifier.probabilities_of(scores, texts) if calibrated else scores)
     bar.check("evaluated")
     say_reading(reader)
     _say_unknown(labels, known)
-    say_several(n_several)
-    if n_kept > MOST_PROBABILITIES:
+    _say_several(n_several)
+    if n_kept > _MOST_PROBABILITIES:
         say(
             f"{counted(bar.n_docs, 'document')} and {counted(len(known), 'label')} are too many to measure the "
             "probabilities: there is nothing for --positive, and no page for --html"
@@ -227,3 +216,135 @@ def _say_unknown(labels: set[Any], known: list[Any]) -> None:
     unknown = sorted(labels - set(known))
     if unknown:
         say(f"warning: never learned, so always mistaken: {some((one_line(text_of(label)) for label in unknown), 10)}")
+
+
+# --- documents that predict each other
+
+
+def _evaluate_alone(
+    data: list[str], documents: LabelledDocuments, model: Model, analysis: Analysis, parts: Parts, *, has_page: bool
+) -> tuple[AnyClassifier, Any, dict[str, Any]]:
+    """Evaluate documents that predict each other; with arguments of the page, where there is one."""
+    found = collect(data, documents, model, analysis, partial(_check_leaves_out, parts))
+    clf, texts, labels = found.classifier, found.texts, found.labels
+    cut = parts.of(found)
+    _check_room(labels)
+    if cut is None:
+        _say_refits(clf, len(labels))
+        evaluation = bunrui.evaluation.leave_one_out(clf, texts, labels)
+    else:
+        evaluation = bunrui.evaluation.cross_validate(clf, texts, labels, cut)
+    if clf.is_calibrated:
+        say(f"probabilities are those before calibration; 'bunrui evaluate {data[0]} TEST' applies it")
+    _say_labels(labels)
+    _say_several(sum(len(as_list(row)) > 1 for row in labels))
+    shown: dict[str, Any] = {"is_learned": True, "n_duplicates": say_duplicates(found)}
+    if has_page:
+        rows = getattr(evaluation, "rows", range(len(labels)))
+        shown["texts"] = [texts[row] for row in rows]
+        shown["places"] = [_place_of(found.sources[row], found.lines[row]) for row in rows]
+        if _counts_texts(clf):
+            shown["classifier"] = bunrui.TextClassifier(**clf.get_params()).learn(texts, labels)
+            shown["curve"] = _curve(clf, texts, labels)
+        how = "each document by all the others"
+        if parts.folds is not None:
+            others = "those before it" if parts.by == "order" else "the others"
+            by = f", cut by {parts.by}" if parts.by not in (None, "order") else ""
+            how = f"each of {parts.folds} parts by {others}{by}"
+        shown["facts"] = [("Predicted", how)]
+    return clf, evaluation, shown
+
+
+def _check_leaves_out(parts: Parts, clf: AnyClassifier) -> None:
+    if clf.needs_documents and parts.folds is None:
+        raise OptionError(f"{clf.model} would be trained for each document: give --folds K in place of --loo.")
+
+
+def _check_room(labels: list[Any]) -> None:
+    n_labels = len({name for row in labels for name in as_list(row)})
+    if len(labels) * n_labels > _MOST_PROBABILITIES:
+        raise DataError(
+            f"{counted(len(labels), 'document')} of {counted(n_labels, 'label')} have more than "
+            f"{_MOST_PROBABILITIES:,} probabilities: learn some of them into a FILE, and 'bunrui evaluate FILE' the "
+            "others"
+        )
+
+
+def _say_refits(clf: AnyClassifier, n_docs: int) -> None:
+    if not clf.current_model.one_pass:
+        options = ("max_features", "class_norm", "against_rest")
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in options if getattr(clf, name))
+        so = f"with {names}, " if names else ""
+        model, documents = clf.effective_options["model"], counted(n_docs, "document")
+        say(f"{so}{model} is fitted for each of {documents}: --folds 5 fits it 5 times")
+
+
+def _say_several(n_docs: int) -> None:
+    """Say how documents with several labels are measured, and how else they can be."""
+    if n_docs:
+        have = "has" if n_docs == 1 else "have"
+        say(
+            f"{counted(n_docs, 'document')} {have} several labels, and any of them counts as right; "
+            "'bunrui evaluate FILE TEST --labels' measures all of them"
+        )
+
+
+def _say_labels(labels: Sequence[Any]) -> None:
+    """Warn if the labels settle the outcome beforehand.
+
+    `labels` are labels, or lists of labels.
+    """
+    sets = [set(as_list(row)) for row in labels]
+    n_docs = Counter(name for names in sets for name in names)
+    if len(n_docs) == 1:
+        say("warning: there is one label: nothing can be mistaken")
+        return
+    n_alone = sum(all(n_docs[name] == 1 for name in names) for names in sets)
+    if n_alone:
+        have = "has" if n_alone == 1 else "have"
+        say(f"warning: {counted(n_alone, 'document')} {have} a label that no other has: always mistaken")
+
+
+# --- pages
+
+
+def _shown_of_test(opened: bunrui.StoredClassifier, classifier: AnyClassifier, wrong: Wrong) -> dict[str, Any]:
+    """Arguments of the page of documents that a classifier has predicted."""
+    from bunrui.evaluation.loo import own_documents
+
+    has_curve = opened.keep == "text" and _counts_texts(classifier)
+    return {
+        "facts": [("Predicted by", os.path.basename(opened.path))],
+        "texts": {row: document for row, (document, _) in wrong.items()},
+        "places": {row: place for row, (_, place) in wrong.items()},
+        "classifier": classifier,
+        "curve": _curve(classifier, *own_documents(opened)) if has_curve else None,
+    }
+
+
+def _write_page(path: str | None, data: list[str], clf: AnyClassifier, evaluation: Any, shown: dict[str, Any]) -> None:
+    """Write the page of an evaluation; `shown` are arguments of `evaluation_page`, with its first fact."""
+    from bunrui.selection.settings import analyzer_name
+
+    if path is None:
+        return
+    has, spec = clf.effective_settings, clf.analyzer
+    usual = bunrui.TextClassifier(has["model"], analyzer=spec).settings
+    changed = [f"{name} {spell_value(name, value)}" for name, value in has.items() if value != usual[name]]
+    analyzer = analyzer_name(spec) if isinstance(spec, bunrui.AnalyzerSpec) else str(spec)
+    facts = [*shown.pop("facts"), ("Model", ", ".join([has["model"], *changed])), ("Analyzer", analyzer)]
+    title = ", ".join(map(os.path.basename, data))
+    write_page(path, bunrui.report.evaluation_page(evaluation, title=title, facts=facts, **shown))
+
+
+def _counts_texts(clf: AnyClassifier) -> bool:
+    return not clf.needs_documents and not reads_tables(clf)
+
+
+def _curve(clf: AnyClassifier, texts: Any, labels: list[Any]) -> Any:
+    return bunrui.evaluation.learning_curve(clf, texts, labels) if len(labels) >= _FEWEST_FOR_CURVE else None
+
+
+def _place_of(source: str | None, line: int | None) -> str:
+    """Where a document comes from, as pages say it."""
+    return source or "" if line is None else f"{source}, line {line}"

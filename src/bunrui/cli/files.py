@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import bunrui
 from bunrui.cli.console import Bar, extent, interrupts, say, say_reading, size, uninterrupted
+from bunrui.cli.documents import collect
 from bunrui.cli.info import say_choice
 from bunrui.cli.options import MEMORY, Analysis, LabelledDocuments, LearnedAnalysis, Model
 from bunrui.cli.output import check_folder, check_name, open_table, write_page
@@ -223,7 +224,6 @@ def export(
 
 
 def _write_page(path: str, classifier: bunrui.StoredClassifier, test: str | None, documents: LabelledDocuments) -> None:
-    from bunrui.cli.collection import collect
     from bunrui.export import make_page
 
     kind = classifier.label_type

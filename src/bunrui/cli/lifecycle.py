@@ -7,9 +7,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import bunrui
-from bunrui.cli.collection import read_all
 from bunrui.cli.console import extent, interrupts, quote, say, say_reading, uninterrupted
-from bunrui.cli.documents import find_chosen, point_to_log, reads_tables, require, say_new
+from bunrui.cli.documents import find_chosen, point_to_log, read_all, reads_tables, require, say_new
 from bunrui.cli.info import say_choice
 from bunrui.cli.options import Chosen, Documents, spell_value
 from bunrui.cli.parameters import Classifier, argument, flag, option

@@ -6,7 +6,6 @@ None, or an empty list, is an option that was not given.
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -15,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import typer
 
 import bunrui
-from bunrui.cli.console import quote, say
-from bunrui.cli.documents import Stdin
+from bunrui.cli.console import say
+from bunrui.cli.documents import Collection, Stdin
 from bunrui.cli.parameters import flag, option
 from bunrui.errors import EncodingError, OptionError, StoreError
 from bunrui.models import AUTO, CLASS_NORM_ALPHA, MODELS, TRAINED
@@ -24,7 +23,6 @@ from bunrui.phrases import counted, some
 
 if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
-    from bunrui.cli.collection import Collection
     from bunrui.documents import Reader
 
     ModelName = str
@@ -426,26 +424,7 @@ class Tables:
                 raise OptionError(f"--kind names the column {column!r}, and there are only {only}: nothing was learned")
 
 
-def known_columns(classifier: bunrui.StoredClassifier) -> list[str]:
-    """The columns of the first row that a file keeps."""
-    if classifier.keep != "text":
-        return []
-    return next((list(json.loads(document.text)) for document in classifier.documents()), [])
-
-
-def warn_of_columns(known: list[str], reader: Reader) -> None:
-    """Say if rows lack a column that others had before: perhaps its name is misspelt."""
-    gone = [name for name in known if name not in reader.columns]
-    if not gone:
-        return
-    new = [name for name in reader.columns if name not in known]
-    more = f" and have {some(map(quote, new), 5)}, which was not there" if new else ""
-    say(f"warning: these rows lack {some(map(quote, gone), 5)}{more}; 'bunrui undo' takes them back")
-
-
 # --- the engine
-
-Keep = Literal["text", "digests", "nothing"]
 
 
 @dataclass(frozen=True)
@@ -473,9 +452,3 @@ class Engine:
         for name, value in given.items():
             if value:
                 raise OptionError(f"--engine ray goes without --{name.replace('_', '-')}.")
-
-    def keep(self, keep: Keep | None, *, is_new: bool) -> Keep | None:
-        """The documents that a file keeps when it learns on a cluster: none."""
-        if keep not in (None, "nothing"):
-            raise OptionError("--engine ray goes with --keep nothing: on a cluster documents stay where they are.")
-        return "nothing" if is_new else keep

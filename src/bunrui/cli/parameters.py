@@ -57,7 +57,7 @@ def option(
 
     `needs` is a parameter that must be given, too.
     """
-    settings = {"show_default": False, "callback": _check_full} | more
+    settings: dict[str, Any] = {"show_default": False, "callback": _check_full} | more
     return _declared(typer.Option(*names, metavar=metavar, help=help, **settings), default, required, needs)
 
 

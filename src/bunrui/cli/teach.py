@@ -14,9 +14,8 @@ from rich.panel import Panel
 from rich.text import Text
 
 import bunrui
-from bunrui.cli.collection import read_all
 from bunrui.cli.console import interrupts, say, say_reading
-from bunrui.cli.documents import reads_tables
+from bunrui.cli.documents import read_all, reads_tables
 from bunrui.cli.learn import Wanted
 from bunrui.cli.options import Documents, LearnedAnalysis, Model
 from bunrui.cli.parameters import argument, file_argument, flag, option, split_names
