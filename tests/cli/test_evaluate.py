@@ -176,8 +176,8 @@ def test_folds(run, by: str, model: str, tmp_path: Path) -> None:
     ("options", "message"),
     [
         (["data.csv", "--loo", "--folds", "2"], "not both"),
-        (["data.csv", "--by", "id"], "give --folds K"),
-        (["data.csv", "--loo", "--by", "id"], "give --folds K"),
+        (["data.csv", "--by", "id"], "--by goes with --folds."),
+        (["data.csv", "--loo", "--by", "id"], "--by goes with --folds."),
         (["data.csv", "--loo", "--separator", ""], "invalid value for '--separator': it is empty."),
         (["data.csv", "--loo", "--model", "nbsvm"], "give --folds K in place of --loo"),
         (["data.csv", "--folds", "2", "--by", "id"], "some documents have no id: give an --id COLUMN"),

@@ -22,11 +22,7 @@ _FEW = 100
 _MEASURED = ("model", "n_docs", "ece_before", "ece_after", "log_loss_before", "log_loss_after")
 
 
-def calibrate(
-    *,
-    file: Classifier,
-    json: bool = flag("What was measured, as JSON."),
-) -> None:
+def calibrate(*, file: Classifier, json: bool = flag("What was measured, as JSON.")) -> None:
     """Calibrate the probabilities of a classifier.
 
     Afterwards about 80 % of the answers with probability 0.8 are right. Each

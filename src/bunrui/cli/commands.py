@@ -103,12 +103,7 @@ class _Commands(TyperGroup):
 
 def root() -> Any:
     """The command `bunrui`."""
-    app = typer.Typer(
-        name="bunrui",
-        cls=_Commands,
-        rich_markup_mode="rich",
-        context_settings=_SETTINGS,
-    )
+    app = typer.Typer(name="bunrui", cls=_Commands, rich_markup_mode="rich", context_settings=_SETTINGS)
     app.callback()(_bunrui)
     return _spare(typer.main.get_command(app))
 

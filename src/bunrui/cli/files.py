@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +20,7 @@ from bunrui.errors import OptionError, StoreError
 from bunrui.phrases import counted
 
 if TYPE_CHECKING:
-    from bunrui.counts import Counts
     from bunrui.documents import Reader
-    from bunrui.export import Page
 
 
 def merge(
@@ -44,11 +42,14 @@ def merge(
       bunrui merge all.bunrui monday.bunrui tuesday.bunrui
       bunrui merge mail.bunrui from-a-friend.bunrui
     """
+    from bunrui.store.store import KEEPS
 
     with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
         opened = [stack.enter_context(bunrui.open(other, read_only=True)) for other in others]
+        keep = min((classifier.keep for classifier in opened), key=KEEPS.index)
         is_new = not os.path.lexists(file)
-        with uninterrupted(), _create_alike(file, opened) if is_new else bunrui.open(file) as target:
+        made = bunrui.store.creating(file, keep=keep, **opened[0].get_params()) if is_new else bunrui.open(file)
+        with uninterrupted(), made as target:
             before, choice = target.last_change, target.choice
             left_out = target.merge_all(opened, unique=unique)
             known, changes = target.info(), target.history(after=before)
@@ -61,19 +62,7 @@ def merge(
     say_choice(target, choice)
 
 
-def _create_alike(file: str, opened: list[bunrui.StoredClassifier]) -> AbstractContextManager[bunrui.StoredClassifier]:
-    """A new classifier for what the others know."""
-    from bunrui.store.store import KEEPS
-
-    keep = min((classifier.keep for classifier in opened), key=KEEPS.index)
-    return bunrui.store.creating(file, keep=keep, **opened[0].get_params())
-
-
-def copy(
-    *,
-    file: Classifier,
-    new: str = file_argument("NEW", "The copy; it must not be there yet."),
-) -> None:
+def copy(*, file: Classifier, new: str = file_argument("NEW", "The copy; it must not be there yet.")) -> None:
     """Copy a classifier, also while it learns.
 
     The copy has every acknowledged change, and no half one. A plain copy of
@@ -230,11 +219,6 @@ def _write_page(path: str, classifier: bunrui.StoredClassifier, test: str | None
     found = None if test is None else collect([test], documents, Model(), Analysis(), label_type=kind)
     made = make_page(classifier, Path(classifier.path).stem, test=found and (found.texts, found.labels))
     write_page(path, made.html)
-    _say_size(path, made, is_tested=test is not None)
-
-
-def _say_size(path: str, made: Page, *, is_tested: bool) -> None:
-    """Say what the page has, and what it lacks."""
     cut, has = made.pruning, f"it has {size(os.path.getsize(path))}"
     if cut is None:
         say(f"{has} and all {counted(made.n_features, 'word')}: it answers as the classifier does")
@@ -245,7 +229,7 @@ def _say_size(path: str, made: Page, *, is_tested: bool) -> None:
     if cut.before is None or cut.after is None:
         say("what that costs was not measured, as the file keeps no texts: give documents with --test")
         return
-    on = f"{counted(cut.documents, 'document')}{'' if is_tested else ', predicted by the other four fifths'}"
+    on = f"{counted(cut.documents, 'document')}{'' if test else ', predicted by the other four fifths'}"
     whole = "exact weights" if is_whole else "all words"
     say(f"accuracy {cut.before:.1%} with {whole}, {cut.after:.1%} with these, on {on}")
 
@@ -282,6 +266,8 @@ def count(
       bunrui count huge.jsonl.zst -o part.bunrui --memory 2GB
       bunrui merge all.bunrui shard-*.bunrui
     """
+    from bunrui.store.sessions import creating_bounded
+
     check_folder(output)
     if "-" in shards and shard_id is None:
         raise OptionError("the standard input has no name that tells it from others: give --shard-id.")
@@ -299,7 +285,10 @@ def count(
             with uninterrupted(), bunrui.store.creating(output, keep="nothing", **new.get_params()) as part:
                 part.merge_all([new], kind="count", **note)
         else:
-            done, learned = _count_bounded(reader, output, new, note, memory)
+            made = creating_bounded(output, memory, keep="nothing", **new.get_params())
+            with made as bounded, bounded.learning(kind="count", note=note) as session:
+                done = _count(reader, session.add)
+            learned = bounded.learned
     say(f"counted {extent(done.n_docs, len(learned.live_labels))} into {output} in {done.speed()}")
     say_reading(reader)
 
@@ -331,16 +320,3 @@ def _count(reader: Reader, learn: Callable[[Any, Any], object]) -> Bar:
     if reader.n_skipped:  # a shard may be empty, but not bad from the beginning to the end
         bar.check("counted")
     return bar
-
-
-def _count_bounded(
-    reader: Reader, output: str, new: bunrui.TextClassifier, note: dict[str, Any], memory: str
-) -> tuple[Bar, Counts]:
-    from bunrui.store.sessions import creating_bounded
-
-    with (
-        creating_bounded(output, memory, keep="nothing", **new.get_params()) as part,
-        part.learning(kind="count", note=note) as session,
-    ):
-        done = _count(reader, session.add)
-    return done, part.learned

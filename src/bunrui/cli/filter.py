@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import math
 import os
 import re
 import sys
@@ -120,11 +119,7 @@ def _report(selection: Selection, output: str | None, seconds: float) -> None:
 
 
 Write = Callable[["Rows"], None]
-
-
 SCORE = "log_ratio"
-
-
 _SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 
@@ -172,7 +167,7 @@ def lines_of(rows: Rows, scores: bool) -> Iterator[str]:
     """
     found = rows.rows.to_pylist()
     if found and isinstance(found[0], dict):
-        lines = (json.dumps(_to_json_value(row), ensure_ascii=False) for row in found)
+        lines = map(_line_of, found)
     else:
         lines = iter(found)
     if not scores:
@@ -183,19 +178,18 @@ def lines_of(rows: Rows, scores: bool) -> Iterator[str]:
         yield f'{line.removesuffix("}").rstrip()}, "{SCORE}": {score!r}}}'
 
 
-def _to_json_value(value: Any) -> Any:
-    """A value as JSON knows it."""
-    if isinstance(value, dict):
-        return {name: _to_json_value(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_to_json_value(each) for each in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, (datetime.date, datetime.time)):  # a datetime is a date
-        return value.isoformat()
+def _line_of(row: dict[str, Any]) -> str:
+    """A row as a JSON object; numbers that JSON does not know are null."""
+    line = json.dumps(row, ensure_ascii=False, default=_spell)
+    if "NaN" in line or "Infinity" in line:
+        line = json.dumps(json.loads(line, parse_constant=lambda name: None), ensure_ascii=False)
+    return line
+
+
+def _spell(value: Any) -> str:
     if isinstance(value, bytes):
         raise DataError("raw has a column of bytes, which JSON lines do not hold: write .parquet")
-    return value if value is None or isinstance(value, (str, int, bool)) else str(value)
+    return value.isoformat() if isinstance(value, (datetime.date, datetime.time)) else str(value)
 
 
 @contextmanager
@@ -230,31 +224,27 @@ def _lines_to_parquet(path: str, scores: bool) -> Iterator[Write]:
         try:
             schema = _schema(file)
             write(schema.empty_table())
-            for block in _blocks(file):
-                write(_parse(block, schema))
+            for table in _tables_in(file, schema):
+                write(table)
         except ValueError as error:  # of Arrow
             raise DataError(f"the selected rows do not fit into columns: {error}. Write .jsonl") from error
 
 
-def _blocks(file: Any) -> Iterator[bytes]:
-    file.seek(0)
-    while lines := file.readlines(_BLOCK):
-        yield b"".join(lines)
-
-
-def _parse(block: bytes, schema: pa.Schema | None = None) -> pa.Table:
-
+def _tables_in(file: Any, schema: pa.Schema | None = None) -> Iterator[pa.Table]:
+    """The lines of a file as tables, block by block."""
     import pyarrow as pa
 
     options = pa.json.ParseOptions(explicit_schema=schema)
-    return pa.json.read_json(pa.BufferReader(block), pa.json.ReadOptions(False, len(block) + 1), options)
+    file.seek(0)
+    while block := b"".join(file.readlines(_BLOCK)):
+        yield pa.json.read_json(pa.BufferReader(block), pa.json.ReadOptions(False, len(block) + 1), options)
 
 
 def _schema(file: Any) -> pa.Schema:
     """The columns of all lines together."""
     import pyarrow as pa
 
-    schemas = [_parse(block).schema for block in _blocks(file)]
+    schemas = [table.schema for table in _tables_in(file)]
     if not schemas:
         return pa.schema([("text", pa.string())])
     schemas = [pa.schema([field.with_type(_keep_strings(field.type)) for field in schema]) for schema in schemas]

@@ -23,11 +23,7 @@ if TYPE_CHECKING:
 _MOST_LABELS = 50
 
 
-def info(
-    *,
-    file: Classifier,
-    json: bool = flag("As JSON."),
-) -> None:
+def info(*, file: Classifier, json: bool = flag("As JSON.")) -> None:
     """Show the labels, counts and settings of a classifier, and what it keeps.
 
     [bold]Examples[/]

@@ -330,10 +330,7 @@ def _pour(
 def _names(batch: pa.RecordBatch) -> dict[str, Any]:
     """How the log calls the documents."""
     ids = batch["id"]
-    return {
-        "ids": None if ids.null_count == len(ids) else ids,
-        "sources": batch["source"].dictionary_decode(),
-    }
+    return {"ids": None if ids.null_count == len(ids) else ids, "sources": batch["source"].dictionary_decode()}
 
 
 class Wanted(NamedTuple):

@@ -79,11 +79,7 @@ def _summary(taken: list[Entry]) -> str:
     return f"{said}{by} ({', '.join(f'{n:,} {one_line(kind)}' for kind, n in kinds.most_common())})"
 
 
-_LABEL_CHANGES = {
-    "rename": "renaming of a label of",
-    "drop": "dropping of a label of",
-    "move": "moving of a label of",
-}
+_LABEL_CHANGES = {"rename": "renaming of a label of", "drop": "dropping of a label of", "move": "moving of a label of"}
 
 
 def _settings_again(classifier: bunrui.StoredClassifier) -> str:
@@ -216,11 +212,7 @@ def _read_time(given: str) -> datetime:
         raise OptionError(f"--before takes a date, such as 2026-01-31 or 2026-01-31T18:00, not {given!r}.") from None
 
 
-_PAST = {
-    "rename": "renamed {name} to {to}",
-    "drop": "dropped {name}",
-    "move": "moved {name} to {to}",
-}
+_PAST = {"rename": "renamed {name} to {to}", "drop": "dropped {name}", "move": "moved {name} to {to}"}
 
 
 def label(

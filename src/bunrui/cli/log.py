@@ -207,11 +207,7 @@ def _document_table(documents: list[Document], width: int) -> Table:
 _MARKS = {"right": ("✓", "green"), "unknown": ("?", "yellow"), "wrong": ("✗", "bold red")}
 
 
-def check(
-    *,
-    file: Classifier,
-    json: bool = flag("As JSON: right, wrong and unknown."),
-) -> None:
+def check(*, file: Classifier, json: bool = flag("As JSON: right, wrong and unknown.")) -> None:
     """Check a file for damage.
 
     It reads everything: pages, checksums, totals, the log. The exit code is 1

@@ -39,9 +39,7 @@ class Most:
     max_characters: int = _limit("N", "The longest document.", 10_000_000)
     max_requests: int = _limit("N", "The most requests at a time; others are told to come again.", 256)
     max_file: int = _limit(
-        "MB",
-        "The largest file that the page predicts or learns. All files take at most four times as much disk.",
-        1024,
+        "MB", "The largest file that the page predicts or learns. All files take at most four times as much disk.", 1024
     )
 
     def limits(self) -> Limits:
