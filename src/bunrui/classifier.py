@@ -927,7 +927,7 @@ def choose_by(
     """
 
     def fit(left_out: LeftOut | None) -> Calibration | None:
-        # Also one that looks worse than none here: on other documents it is better, as `cli/calibrate.py` has measured.
+        # Also one that looks worse than none here: on other documents it is better, as `cli/info.py` has measured.
         if left_out is None or choice is None:
             return None
         fitted = fit_calibration(left_out.scores, lengths_of(left_out.texts), left_out.own)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any
 
 from bunrui.classifier import AnyClassifier
@@ -104,10 +105,8 @@ def evaluation_page(
     True
     """
     metrics = evaluation.metrics
-    documents = {} if texts is None else texts
-    mistakes = [] if texts is None else find_mistakes(evaluation)
-    if isinstance(documents, Mapping):
-        mistakes = [one for one in mistakes if one.row in documents]
+    documents, where = _by_row(texts), _by_row(places)
+    mistakes = [one for one in find_mistakes(evaluation) if one.row in documents] if documents else []
     pairs = _by_pair(mistakes)
     rankings = [evaluation.rank(label) for label in most_confused(metrics, _MOST_CURVES)]
     rankings = [one for one in rankings if not math.isnan(one.roc_auc)]
@@ -143,8 +142,7 @@ def evaluation_page(
             found = None
             if classifier is not None:
                 found = explain_mistake(classifier, document, mistake, is_learned=is_learned)
-            is_named = places is not None and (not isinstance(places, Mapping) or mistake.row in places)
-            return _mistake(mistake, document, found, places[mistake.row] if places and is_named else "")
+            return _mistake(mistake, document, found, where.get(mistake.row, ""))
 
         sections.append(_mistakes(mistakes[:_WORST], pairs, show))
     return page(title, fact_list(facts), sections)
@@ -245,6 +243,10 @@ def explanation_page(explanation: Explanation) -> str:
     return page(f"Why {' and not '.join(map(text_of, names))}", about, sections, heading)
 
 
+def _by_row(given: Sequence[Any] | Mapping[int, Any] | None) -> Mapping[int, Any]:
+    return given if isinstance(given, Mapping) else dict(enumerate(() if given is None else given))
+
+
 # --- sections
 
 
@@ -253,12 +255,9 @@ def _duplicates(n_duplicates: int | None, n_docs: int) -> Markup | None:
         return None
     if not n_duplicates:
         return element("p", "There are no copies, and no near copies, among the documents.", class_="muted")
-    share = percent(n_duplicates / n_docs)
-    are = (
-        "1 document is a copy, or a near copy, of another"
-        if n_duplicates == 1
-        else f"{n_duplicates:,} documents ({share}) are copies, or near copies, of others"
-    )
+    are = f"{n_duplicates:,} documents ({percent(n_duplicates / n_docs)}) are copies, or near copies, of others"
+    if n_duplicates == 1:
+        are = "1 document is a copy, or a near copy, of another"
     return element("p", f"{are}: what documents say of their copies flatters.", class_="notice")
 
 
@@ -335,21 +334,16 @@ def _by_pair(mistakes: Sequence[Mistake]) -> dict[Pair, list[Mistake]]:
     for mistake in mistakes:
         by_pair[mistake.true[0], mistake.predicted].append(mistake)
     frequent = sorted(by_pair, key=lambda pair: (-len(by_pair[pair]), pair))
-    shown: dict[Pair, list[Mistake]] = {}
-    left = _MOST_MISTAKES
-    for k in range(_MOST_OF_A_PAIR):
-        for pair in frequent:
-            if k < len(by_pair[pair]) and left:
-                shown.setdefault(pair, []).append(by_pair[pair][k])
-                left -= 1
+    in_turn = ((pair, k) for k in range(_MOST_OF_A_PAIR) for pair in frequent if k < len(by_pair[pair]))
+    shown: dict[Pair, list[Mistake]] = defaultdict(list)
+    for pair, k in islice(in_turn, _MOST_MISTAKES):
+        shown[pair].append(by_pair[pair][k])
     return shown
 
 
 def _mistakes(worst: Sequence[Mistake], pairs: Mapping[Pair, Sequence[Mistake]], show: Any) -> Section:
-    drawn: dict[int, Markup] = {}
-    for mistake in (*worst, *(one for found in pairs.values() for one in found)):
-        if mistake.row not in drawn:
-            drawn[mistake.row] = show(mistake)
+    shown = {one.row: one for one in (*worst, *chain.from_iterable(pairs.values()))}
+    drawn = {row: show(mistake) for row, mistake in shown.items()}
     groups = []
     for k, ((true, predicted), found) in enumerate(pairs.items()):
         heading = element("summary", isolated(true), " → ", isolated(predicted), f" ({len(found)})")

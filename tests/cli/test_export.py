@@ -90,7 +90,7 @@ def test_over_a_file(run, mail: Path) -> None:
         (
             ["mail.bunrui", "o.csv", "--test", "mail.csv"],
             2,
-            "error: --test is for --page: give both, or none.\nTry 'bunrui export --help'.\n",
+            "error: --test goes with --page.\nTry 'bunrui export --help'.\n",
         ),
         (
             ["mail.bunrui", "--page", "o.html", "--skip-bad"],

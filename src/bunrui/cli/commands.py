@@ -10,7 +10,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, Field, fields
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
@@ -56,7 +56,7 @@ COMMANDS = {
     "info": _Home("info", "Look after", "Show the labels, counts and settings of a classifier, and what it keeps."),
     "set": _Home("info", "Look after", "Change the model of a classifier, or its options."),
     "choose": _Home("info", "Look after", "Choose the model that suits the documents of a classifier."),
-    "calibrate": _Home("calibrate", "Look after", "Calibrate the probabilities of a classifier."),
+    "calibrate": _Home("info", "Look after", "Calibrate the probabilities of a classifier."),
     "log": _Home("log", "Look after", "Show the changes of a classifier, or its documents."),
     "check": _Home("log", "Look after", "Check a file for damage."),
     "train": _Home(
@@ -213,8 +213,8 @@ def _spare(command: Any) -> Any:
         params: list[Any] = params_of(context)  # with --help, which is made there
         for param in params:
             theirs = getattr(param, "get_runtime_param", None)
-            if theirs is not None and not isinstance(theirs, _Plain):
-                param.get_runtime_param = _Plain(param, theirs)
+            if theirs is not None and not isinstance(theirs, partial):
+                param.get_runtime_param = partial(_Plain, theirs)
             if param.type_descriptor.annotation is bool:
                 param.metavar = ""  # a flag: the help would show <bool> as if it took a value
         return params
@@ -223,33 +223,27 @@ def _spare(command: Any) -> Any:
     return command
 
 
-class _Plain:
+class _Plain(NamedTuple):
     """Reads strings and choices, and leaves other values to typer; says itself which numbers are right."""
 
-    def __init__(self, param: Any, theirs: Callable[[], Any]) -> None:
-        self._theirs = theirs
-        annotation = param.type_descriptor.annotation
-        self._is_text = annotation in (str, list[str])
-        self._choices = get_args(annotation) if param.type_descriptor.is_choice else ()
-        self._number = _describe_numbers(annotation, param.min, param.max) if annotation in (int, float) else None
-        self._several = param.multiple or param.nargs == -1
-
-    def __call__(self) -> _Plain:
-        return self
+    theirs: Callable[[], Any]
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        annotation = param.type_descriptor.annotation
+        choices = get_args(annotation) if param.type_descriptor.is_choice else ()
         if value is None:
-            return () if self._several else None
-        if (self._is_text and isinstance(value, (str, list, tuple))) or value in self._choices:
+            return () if param.multiple or param.nargs == -1 else None
+        if (annotation in (str, list[str]) and isinstance(value, (str, list, tuple))) or value in choices:
             return value
-        if self._choices:
-            raise typer.BadParameter(f"{choose_one(value, self._choices)}, not {value!r}.", ctx=ctx, param=param)
+        if choices:
+            raise typer.BadParameter(f"{choose_one(value, choices)}, not {value!r}.", ctx=ctx, param=param)
         try:
-            return self._theirs().coerce(value, param, ctx)
+            return self.theirs().coerce(value, param, ctx)
         except typer.BadParameter:
-            if self._number is None:
+            if annotation not in (int, float):
                 raise
-            raise typer.BadParameter(f"it should be {self._number}, not {value}.", ctx=ctx, param=param) from None
+            expected = _describe_numbers(annotation, param.min, param.max)
+            raise typer.BadParameter(f"it should be {expected}, not {value}.", ctx=ctx, param=param) from None
 
 
 def _describe_numbers(kind: type, least: float | None, most: float | None) -> str:

@@ -9,9 +9,9 @@ import typer
 
 import bunrui
 from bunrui.cli import without_collecting
-from bunrui.cli.calibrate import Doubts, unsure_option
 from bunrui.cli.console import describe, say, uninterrupted
 from bunrui.cli.documents import reads_tables, say_new
+from bunrui.cli.info import Doubts, unsure_option
 from bunrui.cli.parameters import Classifier, flag, option
 from bunrui.errors import BunruiError, OptionError, UnlearnError
 from bunrui.labels import is_known, text_of

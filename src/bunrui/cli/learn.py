@@ -11,10 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import bunrui
-from bunrui.cli.calibrate import calibrate_file
 from bunrui.cli.console import Bar, extent, interrupts, kept_whole, quote, say, say_reading, uninterrupted
 from bunrui.cli.documents import find_chosen, labels_in, locate_errors, point_to_log, reads_tables, require, say_alike
-from bunrui.cli.info import describe_hashing, say_choice
+from bunrui.cli.info import calibrate_file, describe_hashing, say_choice
 from bunrui.cli.options import MEMORY, Chosen, Engine, LabelledDocuments, LearnedAnalysis, Model, Tables, spell_value
 from bunrui.cli.parameters import Classifier, argument, file_argument, flag, option
 from bunrui.engines.stream import texts_of

@@ -10,9 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import bunrui
-from bunrui.cli.calibrate import Doubts, say_uncalibrated, say_unsure, unsure_option
 from bunrui.cli.console import Bar, interrupts, say, say_reading
 from bunrui.cli.documents import Stdin, locate_errors, reads_tables
+from bunrui.cli.info import Doubts, say_uncalibrated, say_unsure, unsure_option
 from bunrui.cli.options import Documents, Engine, LabelSets, Model, check_text
 from bunrui.cli.output import check_not_read, open_writer
 from bunrui.cli.parameters import Classifier, argument, flag, option
