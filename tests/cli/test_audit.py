@@ -230,7 +230,9 @@ def test_copies_do_not_swap_their_labels(run, rows: list[tuple[str, str]]) -> No
         lines[n] = f"{digest},{'spam' if label == 'ham' else 'ham'},{rest}"
     Path("fixes.csv").write_text("\n".join(lines) + "\n")
     code, _, err = run("audit", "mail.bunrui", "--apply", "fixes.csv")
-    assert code == 1 and err.startswith(f"error: fixes.csv, lines {twice[0] + 1} and {twice[1] + 1}: these are copies")
+    assert code == 1 and err.startswith(
+        f"error: fixes.csv, lines {twice[0] + 1} and {twice[1] + 1}: these copies of one text "
+    )
 
 
 def test_formulas_are_not_for_spreadsheets(run, rows: list[tuple[str, str]]) -> None:

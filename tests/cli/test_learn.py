@@ -541,7 +541,7 @@ def test_unlearn_by_no_digest(run, named: str, digest: str) -> None:
 @pytest.mark.parametrize(
     ("keep", "why"),
     [
-        ("digests", "keeps digests, but no texts, so that the words of its documents are not known"),
+        ("digests", "keeps digests of its documents"),
         ("nothing", "keeps nothing of its documents"),
     ],
 )

@@ -29,7 +29,6 @@ _TOP = 20
 
 
 def audit(
-    *,
     data: LabelledData,
     documents: LabelledDocuments,
     model: Model,

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 
 def compare(
-    *,
     data: LabelledData,
     documents: LabelledDocuments,
     parts: Parts,

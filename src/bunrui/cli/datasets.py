@@ -37,7 +37,6 @@ def _names() -> list[str]:
 
 
 def datasets(
-    *,
     action: str | None = argument("ACTION", "list, fetch or path.", autocompletion=lambda: [*_ACTIONS]),
     name: str | None = argument("NAME", "The corpus.", autocompletion=_names),
     source: str | None = option(

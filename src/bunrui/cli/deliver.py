@@ -23,7 +23,6 @@ _USUAL = "spam"
 
 
 def deliver(
-    *,
     file: Classifier,
     positive: str | None = option("LABEL", "The label with exit code 0: spam, if it is left out."),
     unsure: float | None = unsure_option("Answer unsure"),

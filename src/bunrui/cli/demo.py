@@ -9,7 +9,6 @@ import threading
 import webbrowser
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
@@ -21,9 +20,6 @@ from bunrui.cli.serve import check_packages
 from bunrui.data import read
 from bunrui.views.tables import Column, Table, numbers, words
 
-if TYPE_CHECKING:
-    from bunrui.evaluation import Metrics
-
 _FOLDS = 5
 _WIDTH = 100
 _HOST = "127.0.0.1"
@@ -33,7 +29,6 @@ Rows = list[dict[str, str]]
 
 
 def demo(
-    *,
     serve: bool = flag("Open a page in the browser, on the same sentences, until Ctrl-C."),
     no_browser: bool = flag("With --serve: print the address of the page, and open nothing.", needs="serve"),
 ) -> None:
@@ -122,7 +117,7 @@ def _evaluate(console: Console, classifier: bunrui.StoredClassifier, corpus: Row
     console.print(metrics_tables(_folds(classifier, corpus)))
 
 
-def _folds(classifier: bunrui.StoredClassifier, corpus: Rows) -> Metrics:
+def _folds(classifier: bunrui.StoredClassifier, corpus: Rows) -> bunrui.evaluation.Metrics:
     """Every sentence predicted by a classifier that never saw it."""
     tally = bunrui.evaluation.Tally()
     for fold in range(_FOLDS):

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from bunrui.classifier import AnyClassifier
     from bunrui.cli.options import Analysis, Chosen, LabelledDocuments, Model
-    from bunrui.documents import Reader
     from bunrui.store.log import Seen
 
 
@@ -114,24 +113,18 @@ def require(classifier: bunrui.StoredClassifier, keep: str, otherwise: str) -> N
     """Refuse a file that keeps less of its documents, and say what to do otherwise."""
     from bunrui.store.store import KEEPS
 
-    if KEEPS.index(classifier.keep) >= KEEPS.index(keep):
-        return
-    if classifier.keep == "nothing":
-        raise StoreError(f"{classifier.path} keeps nothing of its documents: {otherwise}")
-    raise StoreError(
-        f"{classifier.path} keeps digests, but no texts, so that the words of its documents are not known: {otherwise}"
-    )
+    if KEEPS.index(classifier.keep) < KEEPS.index(keep):
+        raise StoreError(f"{classifier.path} keeps {classifier.keep} of its documents: {otherwise}")
 
 
 def find_chosen(classifier: bunrui.StoredClassifier, chosen: Chosen) -> dict[str, Any]:
-    """The documents that were named on the command line, as the classifier takes them."""
+    """The documents that were named on the command line, as the classifier takes them.
+
+    Users may give the first digits of a digest, which `bunrui log` shows on a terminal.
+    """
     if chosen.by_id:
         return {"ids": list(chosen.by_id)}
-    return {"digests": _complete_digests(classifier, [digest.lower() for digest in chosen.by_digest or []])}
-
-
-def _complete_digests(classifier: bunrui.StoredClassifier, given: list[str]) -> list[str]:
-    """Whole digests; users may give the first digits, which `bunrui log` shows on a terminal."""
+    given = [digest.lower() for digest in chosen.by_digest or []]
     for digest in given:
         if not re.fullmatch(f"[0-9a-f]{{4,{DIGITS}}}", digest):
             raise OptionError(
@@ -139,7 +132,7 @@ def _complete_digests(classifier: bunrui.StoredClassifier, given: list[str]) -> 
                 f"'bunrui log {classifier.path} --documents' lists them."
             )
     if all(len(digest) == DIGITS for digest in given):
-        return given
+        return {"digests": given}
     known = {document.digest for document in classifier.documents() if document.digest.startswith(tuple(given))}
     found = {digest: [whole for whole in known if whole.startswith(digest)] for digest in given}
     for digest, whole in found.items():
@@ -148,7 +141,7 @@ def _complete_digests(classifier: bunrui.StoredClassifier, given: list[str]) -> 
             raise point_to_log(classifier, missing)
         if len(whole) > 1:
             raise UnlearnError(f"{len(whole)} texts have digests that begin with {digest!r}: give more digits")
-    return [whole[0] for whole in found.values()]
+    return {"digests": [whole[0] for whole in found.values()]}
 
 
 def point_to_log(classifier: bunrui.StoredClassifier, error: Exception) -> Exception:
@@ -258,10 +251,7 @@ def _kept(path: str, model: Model, check: Callable[[AnyClassifier], None]) -> Co
     from bunrui.evaluation.loo import kept_documents
 
     with bunrui.open(path, read_only=True) as opened:
-        if opened.keep != "text":
-            raise StoreError(
-                f"{path} keeps {opened.keep} of its documents: they can predict each other only with texts"
-            )
+        require(opened, "text", "they can predict each other only with texts")
         classifier = bunrui.TextClassifier(**opened.with_model(**model.given()).get_params())
         check(classifier)
         classifier.set_calibration(opened.calibration)
@@ -275,7 +265,7 @@ def _kept(path: str, model: Model, check: Callable[[AnyClassifier], None]) -> Co
     return Collection(texts, labels, sources, ids, classifier, [None] * len(rows))
 
 
-def read_all(reader: Reader, done: str) -> dict[str, list[Any]]:
+def read_all(reader: bunrui.documents.Reader, done: str) -> dict[str, list[Any]]:
     """All documents of a reader, by column; `done` is for the error where there are none: nothing was …"""
     columns: dict[str, list[Any]] = defaultdict(list)
     bar = Bar(reader)

@@ -29,7 +29,6 @@ _FEW_LABELS = 6  # columns of counts in a table
 
 
 def explain(
-    *,
     file: Classifier,
     model: Model,
     text: str | None = argument("TEXT", "The text, or a row of a table in JSON; the standard input if there is none."),

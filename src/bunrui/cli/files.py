@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bunrui
 from bunrui.cli.console import Bar, extent, interrupts, say, say_reading, size, uninterrupted
@@ -19,12 +19,8 @@ from bunrui.engines.stream import texts_of
 from bunrui.errors import OptionError, StoreError
 from bunrui.phrases import counted
 
-if TYPE_CHECKING:
-    from bunrui.documents import Reader
-
 
 def merge(
-    *,
     file: str = file_argument("FILE", "The classifier to add to; made if it is not there."),
     others: list[str] = file_argument("OTHER", "Classifiers with the same analyzer."),
     unique: bool = flag("Refuse files that have learned the same text."),
@@ -62,7 +58,7 @@ def merge(
     say_choice(target, choice)
 
 
-def copy(*, file: Classifier, new: str = file_argument("NEW", "The copy; it must not be there yet.")) -> None:
+def copy(file: Classifier, new: str = file_argument("NEW", "The copy; it must not be there yet.")) -> None:
     """Copy a classifier, also while it learns.
 
     The copy has every acknowledged change, and no half one. A plain copy of
@@ -80,7 +76,6 @@ def copy(*, file: Classifier, new: str = file_argument("NEW", "The copy; it must
 
 
 def slim(
-    *,
     file: str = file_argument("IN", "The classifier."),
     copy: str = file_argument("OUT", "The copy; it must not be there yet."),
     min_df: int = option("N", "Leave out words of fewer documents, for good.", min=1, default=1),
@@ -293,7 +288,7 @@ def count(
     say_reading(reader)
 
 
-def _note(reader: Reader, shard_id: str | None) -> dict[str, Any]:
+def _note(reader: bunrui.documents.Reader, shard_id: str | None) -> dict[str, Any]:
     """The note of a part about its shards; an id that was given does not tell how they were read."""
     from bunrui.engines.pieces import reading_id, shard_ids
     from bunrui.store.merge import Holding
@@ -313,7 +308,7 @@ def _refuse_others(output: str, note: dict[str, Any], new: bunrui.TextClassifier
             raise StoreError(other, file=output, hint="delete it, or give another name")
 
 
-def _count(reader: Reader, learn: Callable[[Any, Any], object]) -> Bar:
+def _count(reader: bunrui.documents.Reader, learn: Callable[[Any, Any], object]) -> Bar:
     bar = Bar(reader)
     for batch in bar:
         learn(texts_of(batch), batch["label"])

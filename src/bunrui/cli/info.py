@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOST_LABELS = 50
 
 
-def info(*, file: Classifier, json: bool = flag("As JSON.")) -> None:
+def info(file: Classifier, json: bool = flag("As JSON.")) -> None:
     """Show the labels, counts and settings of a classifier, and what it keeps.
 
     [bold]Examples[/]
@@ -188,7 +188,6 @@ def set_(file: Classifier, model: Model) -> None:
 
 
 def choose(
-    *,
     file: Classifier,
     metric: Literal["accuracy", "macro_f1"] = option("NAME", "What counts: accuracy or macro_f1.", default="accuracy"),
     json: bool = flag("The choice and its evidence, as JSON."),
@@ -250,7 +249,7 @@ _FEW = 100
 _MEASURED = ("model", "n_docs", "ece_before", "ece_after", "log_loss_before", "log_loss_after")
 
 
-def calibrate(*, file: Classifier, json: bool = flag("What was measured, as JSON.")) -> None:
+def calibrate(file: Classifier, json: bool = flag("What was measured, as JSON.")) -> None:
     """Calibrate the probabilities of a classifier.
 
     Afterwards about 80 % of the answers with probability 0.8 are right. Each

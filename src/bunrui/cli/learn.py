@@ -219,7 +219,6 @@ def _learn_bounded(file: str, read: Callable[..., Reader], wanted: Wanted, *, un
 
 
 def unlearn(
-    *,
     file: Classifier,
     documents: LabelledDocuments,
     chosen: Chosen,

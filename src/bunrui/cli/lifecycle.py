@@ -22,7 +22,6 @@ _LONGEST_EXCERPT = 60
 
 
 def undo(
-    *,
     file: Classifier,
     to: int | None = option("NUMBER", "Take back all changes after this one, all or none; 0 for all.", min=0),
 ) -> None:
@@ -90,7 +89,6 @@ def _settings_again(classifier: bunrui.StoredClassifier) -> str:
 
 
 def relabel(
-    *,
     file: Classifier,
     documents: Documents,
     chosen: Chosen,
@@ -159,7 +157,6 @@ def _unknown_error(classifier: bunrui.StoredClassifier, rows: dict[str, list[Any
 
 
 def forget(
-    *,
     file: Classifier,
     before: str | None = option(
         "DATE", "Learned before: 2026-01-31, 2026-01-31T18:00 or 2026-01-31T18:00+09:00. Without a zone, local time."

@@ -38,7 +38,6 @@ _CHOICE = ("choice", "settings_before")  # notes that undo reads; a line says th
 
 
 def log(
-    *,
     file: Classifier,
     documents: bool = flag("All documents, not the changes."),
     limit: int | None = option("N", "Only the last N changes.", min=1),
@@ -207,7 +206,7 @@ def _document_table(documents: list[Document], width: int) -> Table:
 _MARKS = {"right": ("✓", "green"), "unknown": ("?", "yellow"), "wrong": ("✗", "bold red")}
 
 
-def check(*, file: Classifier, json: bool = flag("As JSON: right, wrong and unknown.")) -> None:
+def check(file: Classifier, json: bool = flag("As JSON: right, wrong and unknown.")) -> None:
     """Check a file for damage.
 
     It reads everything: pages, checksums, totals, the log. The exit code is 1

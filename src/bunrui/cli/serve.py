@@ -51,7 +51,6 @@ class Most:
 
 
 def serve(
-    *,
     file: Classifier,
     limits: Most,
     host: str = option("ADDRESS", "The address to listen on.", default="127.0.0.1"),

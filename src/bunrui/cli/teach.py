@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.panel import Panel
@@ -22,9 +22,6 @@ from bunrui.cli.parameters import argument, file_argument, flag, option, split_n
 from bunrui.errors import DataError, LabelError, OptionError
 from bunrui.labels import text_of
 from bunrui.phrases import counted, excerpt, one_line, some, unfit, visible
-
-if TYPE_CHECKING:
-    from bunrui.selection import Question, Queue
 
 # The letters that are left out do something else.
 _KEYS = "123456789abcdefghijklmoprtvwxyz"
@@ -132,11 +129,11 @@ def _read(data: list[str], documents: Documents) -> list[str]:
     return texts
 
 
-def _left(asked: Queue) -> str:
+def _left(asked: bunrui.selection.Queue) -> str:
     return f"{counted(len(asked), 'document')} left"
 
 
-def _describe(asked: Queue, wish: float | None) -> str:
+def _describe(asked: bunrui.selection.Queue, wish: float | None) -> str:
     """How good the classifier is, and how far from a wish."""
     if not asked.can_estimate:
         if asked.classifier.needs_documents:
@@ -186,11 +183,13 @@ def _keys_of(labels: list[Any], before: dict[Any, str]) -> dict[Any, str]:
 class _Session:
     """Questions and keys."""
 
-    def __init__(self, asked: Queue, labels: list[Any], keys: Iterator[str], wish: float | None) -> None:
+    def __init__(
+        self, asked: bunrui.selection.Queue, labels: list[Any], keys: Iterator[str], wish: float | None
+    ) -> None:
         self._asked, self._labels, self._keys, self._wish = asked, labels, keys, wish
         self._key_of = _keys_of(labels, {})
-        self._done: list[Question] = []  # to be taken back, the last one first
-        self._waiting: list[Question] = []
+        self._done: list[bunrui.selection.Question] = []  # to be taken back, the last one first
+        self._waiting: list[bunrui.selection.Question] = []
         self._described, self._n_described = "", 0
         self._console = Console(stderr=True, highlight=False)
 
@@ -221,7 +220,7 @@ class _Session:
                 return
         say("there is nothing to undo in this session: 'bunrui undo' takes back what was done before")
 
-    def _keyless(self, question: Question) -> Any:
+    def _keyless(self, question: bunrui.selection.Question) -> Any:
         """The likely label, if it has no key; else None."""
         return None if question.guess in self._key_of else question.guess
 
@@ -299,7 +298,7 @@ class _Session:
         print(file=sys.stderr)
         return text.strip()
 
-    def _show(self, question: Question) -> None:
+    def _show(self, question: bunrui.selection.Question) -> None:
         shown = Text(visible(excerpt(question.text, _MOST_LINES * self._console.width)))
         title = "at random" if question.is_random else None
         done = f"{counted(len(self._asked.answers), 'answer')} · {_left(self._asked)}"
@@ -317,7 +316,7 @@ class _Session:
         if self._described:
             say(self._described)
 
-    def _choices(self, question: Question) -> Any:
+    def _choices(self, question: bunrui.selection.Question) -> Any:
         """The labels with their keys; the likely one stands out."""
         line = Text()
         for name, key in self._key_of.items():
