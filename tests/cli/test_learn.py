@@ -556,11 +556,11 @@ def test_unlearn_by_name_needs_texts(run, named: str, keep: str, why: str) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "say which documents: give DATA, --by-id or --by-digest."),
-        (["a.csv", "--by-id", "1"], "say which documents by one of DATA, --by-id and --by-digest, not by several."),
+        ([], "say which documents, by one of DATA, --by-id and --by-digest."),
+        (["a.csv", "--by-id", "1"], "say which documents, by one of DATA, --by-id and --by-digest."),
         (
             ["--by-id", "1", "--by-digest", "2"],
-            "say which documents by one of DATA, --by-id and --by-digest, not by several.",
+            "say which documents, by one of DATA, --by-id and --by-digest.",
         ),
     ],
 )

@@ -214,14 +214,14 @@ def test_relabel_no_documents(run, box: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--to", "x"], "say which documents: give DATA, --by-id or --by-digest."),
+        (["--to", "x"], "say which documents, by one of DATA, --by-id and --by-digest."),
         (
             ["docs.jsonl", "--by-id", "a", "--to", "x"],
-            "say which documents by one of DATA, --by-id and --by-digest, not by several.",
+            "say which documents, by one of DATA, --by-id and --by-digest.",
         ),
         (
             ["--by-id", "a", "--by-digest", "b", "--to", "x"],
-            "say which documents by one of DATA, --by-id and --by-digest, not by several.",
+            "say which documents, by one of DATA, --by-id and --by-digest.",
         ),
         (["docs.jsonl"], "missing option '--to'."),
         (["docs.jsonl", "--to", ""], "invalid value for '--to': it is empty."),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -32,13 +31,9 @@ _MOST_SPLITS = 3  # that have a line each
 _NARROW, _WIDE = 60, 110  # terminals: below the one there is room for names and titles, from the other on for all
 
 
-def _names() -> list[str]:
-    return list(bunrui.datasets.CORPORA)
-
-
 def datasets(
     action: str | None = argument("ACTION", "list, fetch or path.", autocompletion=lambda: [*_ACTIONS]),
-    name: str | None = argument("NAME", "The corpus.", autocompletion=_names),
+    name: str | None = argument("NAME", "The corpus.", autocompletion=lambda: [*bunrui.datasets.CORPORA]),
     source: str | None = option(
         "PATH",
         "With fetch: your own copy, that is the publisher's file, or a folder with the file or its contents.",
@@ -175,6 +170,8 @@ def _transfer() -> Iterator[Report]:
 
 
 def _fetch(name: str, source: str | None) -> None:
+    import pyarrow.parquet as pq
+
     from bunrui.datasets.corpora import find_corpus
 
     corpus = find_corpus(name)
@@ -187,12 +184,6 @@ def _fetch(name: str, source: str | None) -> None:
     stopped = "interrupted; run it again, and the download goes on where it stopped"
     with interrupts(stopped), _transfer() as report:
         home = bunrui.datasets.fetch(name, source, report=report, notice=say)
-    _say_written(corpus, home)
-
-
-def _say_written(corpus: Corpus, home: Path) -> None:
-    import pyarrow.parquet as pq
-
     for split in corpus.splits:
         for file in (home / f"{split}.parquet", home / f"{split}-unlabelled.parquet"):
             if file.is_file():

@@ -271,7 +271,11 @@ def count(
         new = bunrui.TextClassifier(analyzer=bunrui.AnalyzerSpec(**analysis.given()))
         note = _note(reader, shard_id)
         if os.path.lexists(output):
-            _refuse_others(output, note, new)
+            with bunrui.open(output, read_only=True) as part:
+                notes = [entry.note for entry in part.history() if not entry.undone]
+                if notes != [note] or part.counts.fingerprint != new.counts.fingerprint:
+                    other = "this is there already, with other shards or options"
+                    raise StoreError(other, file=output, hint="delete it, or give another name")
             shown = "this shard" if len(note["shards"]) == 1 else "these shards"
             say(f"{output} has {shown} already: it was left as it is")
             return
@@ -296,16 +300,6 @@ def _note(reader: bunrui.documents.Reader, shard_id: str | None) -> dict[str, An
     if shard_id is None:
         return Holding(frozenset(shard_ids(reader))).note()
     return Holding(frozenset([shard_id])).note() | {"reading": reading_id(reader)}
-
-
-def _refuse_others(output: str, note: dict[str, Any], new: bunrui.TextClassifier) -> None:
-    """Refuse a file that is not the part that would be made."""
-
-    with bunrui.open(output, read_only=True) as part:
-        notes = [entry.note for entry in part.history() if not entry.undone]
-        if notes != [note] or part.counts.fingerprint != new.counts.fingerprint:
-            other = "this is there already, with other shards or options"
-            raise StoreError(other, file=output, hint="delete it, or give another name")
 
 
 def _count(reader: bunrui.documents.Reader, learn: Callable[[Any, Any], object]) -> Bar:

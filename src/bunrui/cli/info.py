@@ -87,7 +87,7 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
         ("max-features", spell_value("max_features", known["max_features"])),
         *((name.replace("_", "-"), "yes") for name in ("class_norm", "against_rest") if known[name]),
         *([("m", f"{known['m']:g}")] if known["model"] == "aode" else []),
-        *_calibration(known["calibration"]),
+        *zip(("calibrated", "", ""), describe_calibration(known["calibration"]), strict=False),
         ("keeps", known["keep"]),
         ("size", size(known["size"])),
         ("changes", f"{known['transactions']:,}"),
@@ -138,11 +138,6 @@ def _unlabelled(known: dict[str, Any] | None) -> list[tuple[str, str]]:
     if known["evidence"]:
         rows.append(("", f"for {known['model']}, when there were {counted(known['n_docs'], 'document')}"))
     return rows
-
-
-def _calibration(known: dict[str, Any] | None) -> list[tuple[str, str]]:
-    lines = ["no"] if known is None else describe_calibration(known)
-    return [("calibrated" if not place else "", line) for place, line in enumerate(lines)]
 
 
 def _write_time(time: str) -> str:
@@ -305,7 +300,7 @@ def calibrate_file(classifier: bunrui.StoredClassifier) -> Calibration:
     return found
 
 
-def describe_calibration(known: dict[str, Any]) -> list[str]:
+def describe_calibration(known: dict[str, Any] | None) -> list[str]:
     """Lines about the calibration of a file, of what its `info` says.
 
     >>> known = {"n_docs": 1000, "ece_before": 0.05, "ece_after": 0.01, "model": "binary"}
@@ -313,6 +308,8 @@ def describe_calibration(known: dict[str, Any]) -> list[str]:
     on 1,000 documents, by models without them: ECE 0.0500 before, 0.0100 after
     stale: 1 document learned or unlearned since
     """
+    if known is None:
+        return ["no"]
     before, after = known["ece_before"], known["ece_after"]
     documents = counted(known["n_docs"], "document")
     lines = [f"on {documents}, by models without them: ECE {before:.4f} before, {after:.4f} after"]

@@ -111,7 +111,8 @@ def learn(
         if keep not in (None, "nothing"):
             raise OptionError("--engine ray goes with --keep nothing: on a cluster documents stay where they are.")
         keep = "nothing" if is_new else keep
-    tables.check(documents, analysis)
+    if tables.columns and (documents.text or analysis.given()):
+        raise OptionError("--columns reads all columns of tables: leave --text and the options of the analyzer out.")
     wanted = Wanted(model, analysis.given() | tables.given(), keep)
     if memory is not None:
         for name in filter(at_once.get, at_once):
@@ -125,7 +126,8 @@ def learn(
         kind = classifier.label_type
         reader = documents.read(data, labelled=True, columns=is_table, label_type=kind) if data else None
         pool = documents.read_pool(unlabelled)
-        columns = _known_columns(classifier) if is_table and not is_new else []
+        kept = classifier.documents() if is_table and not is_new and classifier.keep == "text" else ()
+        columns = next((list(json.loads(document.text)) for document in kept), [])
         for name, is_given in (("calibrate", calibrate), ("unlabelled", pool is not None)):
             if is_given:
                 require(classifier, "text", f"leave --{name} out, or learn into another file")
@@ -162,13 +164,6 @@ def _say_learned(file: str, reader: Reader, done: _Done, hashing: dict[str, Any]
     if hashing:
         say(describe_hashing(hashing))
     say_reading(reader)
-
-
-def _known_columns(classifier: bunrui.StoredClassifier) -> list[str]:
-    """The columns of the first row that a file keeps."""
-    if classifier.keep != "text":
-        return []
-    return next((list(json.loads(document.text)) for document in classifier.documents()), [])
 
 
 def _warn_of_columns(known: list[str], reader: Reader) -> None:

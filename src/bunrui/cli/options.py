@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -144,11 +145,8 @@ class Chosen:
 
     def check(self, data: list[str] | None) -> None:
         """Refuse a call that names documents in no way, or in several ways."""
-        n_given = bool(data) + bool(self.by_id) + bool(self.by_digest)
-        if n_given == 0:
-            raise OptionError("say which documents: give DATA, --by-id or --by-digest.")
-        if n_given > 1:
-            raise OptionError("say which documents by one of DATA, --by-id and --by-digest, not by several.")
+        if bool(data) + bool(self.by_id) + bool(self.by_digest) != 1:
+            raise OptionError("say which documents, by one of DATA, --by-id and --by-digest.")
 
 
 def _number_or(word: str) -> Callable[[str | None], float | str | None]:
@@ -178,15 +176,11 @@ def _prior(given: str | None) -> Any:
     if given in (None, "empirical", "uniform", "smoothed"):
         return given
     name, _, number = given.partition(":")
-    try:
-        prior = name, float(number)
-    except ValueError:
-        prior = name, math.nan
-    if name != "smoothed" or not 0 < prior[1] < math.inf:
-        raise typer.BadParameter(
-            f"choose one of empirical, uniform, smoothed, or smoothed: and a number above 0, not {given!r}."
-        )
-    return prior
+    with suppress(ValueError):
+        if name == "smoothed" and 0 < float(number) < math.inf:
+            return name, float(number)
+    known = "empirical, uniform, smoothed, or smoothed: and a number above 0"
+    raise typer.BadParameter(f"choose one of {known}, not {given!r}.")
 
 
 def _listed(names: Iterable[str], last: str, is_meant: Callable[[str], bool]) -> str:
@@ -389,14 +383,6 @@ class Tables:
         "Take a column for text, categorical, numeric, gaussian, binned, date or skip. Can be repeated.",
         needs="columns",
     )
-
-    def check(self, documents: Documents, analysis: Analysis) -> None:
-        """Refuse what does not go together."""
-        if self.columns and analysis.given():
-            options = ", ".join(f"--{name.replace('_', '-')}" for name, value in vars(analysis).items() if value)
-            raise OptionError(f"--columns reads tables, and {options} is for text: leave one of the two out.")
-        if self.columns and documents.text:
-            raise OptionError("--columns reads all columns, and --text is for text: leave one of the two out.")
 
     def given(self) -> dict[str, Any]:
         """The options that were given, as fields of `AnalyzerSpec`.

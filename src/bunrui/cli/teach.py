@@ -86,14 +86,21 @@ def teach(
     if "-" in data:
         raise OptionError("the standard input has the keys: give DATA as files.")
     given = list(labels or ())  # names, since the callback has split them
-    _check_labels(given)
+    for k, label in enumerate(given):
+        reason = "comes twice: give it once" if label in given[:k] else unfit(label)
+        if reason:
+            raise OptionError(f"--labels: the label {excerpt(label, 40)!r} {reason}")
     with interrupts(f"interrupted; all answers are in {file}"), ExitStack() as stack:
         wanted, is_new = Wanted(model, analysis.given()), not os.path.lexists(file)
         if not is_new:
             classifier = stack.enter_context(wanted.open(file))
             if reads_tables(classifier):
                 raise OptionError(f"{file} reads tables, and teach shows texts: learn a table with labels.")
-        texts = _read(data, documents)
+        reader = documents.read(data, labelled=False)
+        texts = read_all(reader, "done")["text"]
+        if not isinstance(texts[0], str):
+            raise DataError("documents of tokens or counts cannot be shown as texts: give texts")
+        say_reading(reader)
         if is_new:
             with wanted.create(file):
                 pass  # the file gets its name at once: an answer is in it when the terminal closes
@@ -111,22 +118,6 @@ def teach(
         say(_describe(asked, wish))
         if classifier.unlabelled_ is not None:
             say(f"texts without a label: {classifier.unlabelled_.describe()}")
-
-
-def _check_labels(names: list[str]) -> None:
-    for k, name in enumerate(names):
-        reason = "comes twice: give it once" if name in names[:k] else unfit(name)
-        if reason:
-            raise OptionError(f"--labels: the label {excerpt(name, 40)!r} {reason}")
-
-
-def _read(data: list[str], documents: Documents) -> list[str]:
-    reader = documents.read(data, labelled=False)
-    texts = read_all(reader, "done")["text"]
-    if not isinstance(texts[0], str):
-        raise DataError("documents of tokens or counts cannot be shown as texts: give texts")
-    say_reading(reader)
-    return texts
 
 
 def _left(asked: bunrui.selection.Queue) -> str:
@@ -255,11 +246,10 @@ class _Session:
             return self._new(self._line("new label: "))
         if key == _SEARCH:
             return self._search(self._line("label: "))
-        for label, own in self._key_of.items():
-            if own == key:
-                return label
-        say(f"  no label has the key {one_line(key)}: {_KEYS_BESIDE}")
-        return None
+        label = next((label for label, own in self._key_of.items() if own == key), None)
+        if label is None:
+            say(f"  no label has the key {one_line(key)}: {_KEYS_BESIDE}")
+        return label
 
     def _new(self, name: str) -> Any:
         if not name:
