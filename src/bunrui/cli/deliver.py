@@ -59,7 +59,7 @@ def deliver(
         said = describe(known, "deliver") if isinstance(known, BunruiError) else f"{type(error).__name__}: {error}"
         say(f"error: {said}")
         if is_filter:
-            _pass_on(data)
+            pass_on(data)
         raise typer.Exit(FAILED) from None
     _write(mail)
     raise typer.Exit(code)
@@ -109,15 +109,12 @@ def _train(file: str, data: bytes, train: str | None, untrain: str | None) -> No
         say_new([label], known or [label])
 
 
-def pass_on() -> None:
-    """Write the mail as it came: for whoever has called the command in a wrong way."""
-    if not sys.stdin.isatty():
-        _pass_on(sys.stdin.buffer.read())
-
-
-def _pass_on(data: bytes) -> None:
+def pass_on(data: bytes | None = None) -> None:
+    """Write the mail as it came; one that nobody has read yet, for whoever has called the command in a wrong way."""
     from bunrui.deliver import remove_label
 
+    if data is None:
+        data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read()
     _write(remove_label(data))
 
 

@@ -105,11 +105,7 @@ def filter(
         with open_rows(output, selection, scores=scores) as write:
             for rows in selection:
                 write(rows)
-    _report(selection, output, time.perf_counter() - started)
-
-
-def _report(selection: Selection, output: str | None, seconds: float) -> None:
-    into = "" if output is None else f" into {output}"
+    into, seconds = "" if output is None else f" into {output}", time.perf_counter() - started
     say(f"selected {selection.n_selected:,} of {counted(selection.n_raw, 'document')}{into} in {seconds:,.1f} s")
     found = selection.ratio.collisions()
     if found is not None:

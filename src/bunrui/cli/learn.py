@@ -94,6 +94,7 @@ def learn(
       bunrui learn web.bunrui 'web/*.parquet' --memory 2GB --keep nothing
       bunrui learn web.bunrui 's3://bucket/*.parquet' --engine ray --address 10.0.0.1:6379
     """
+    from bunrui.choice import FEWEST
     from bunrui.store.options import hashing_of
     from bunrui.unlabelled import check_reads_pool
 
@@ -143,8 +144,9 @@ def learn(
         say_alike(classifier.counts.live_labels)
     _say_pool(file, pool, n_before, len(classifier.memory.pool))
     say_choice(classifier, before)
-    if is_new:
-        _say_no_choice(file, classifier)
+    choice = classifier.model_
+    if is_new and choice is not None and not choice.evidence and classifier.counts.n_docs >= FEWEST:
+        say(f"no model was chosen, {file} has {choice.describe()}")
     if classifier.unlabelled_ is not None:
         say(f"texts without a label: {classifier.unlabelled_.describe()}")
     if calibrate:
@@ -181,15 +183,6 @@ def _say_pool(file: str, pool: Reader | None, n_before: int, n_after: int) -> No
         moved = "came" if n_after >= n_before else "went"
         say(f"{counted(abs(n_after - n_before), 'text')} without a label {moved}; {file} has {n_after:,}")
         say_reading(pool)
-
-
-def _say_no_choice(file: str, classifier: AnyClassifier) -> None:
-    """Say why no model was chosen for a new file, unless it is because there are few documents."""
-    from bunrui.choice import FEWEST
-
-    choice = classifier.model_
-    if choice is not None and not choice.evidence and classifier.counts.n_docs >= FEWEST:
-        say(f"no model was chosen, {file} has {choice.describe()}")
 
 
 def _learn_bounded(file: str, read: Callable[..., Reader], wanted: Wanted, *, unique: bool, memory: str) -> None:

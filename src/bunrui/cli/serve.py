@@ -7,16 +7,13 @@ import secrets
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import bunrui
 from bunrui.cli.console import say
 from bunrui.cli.parameters import Classifier, flag, option
 from bunrui.errors import MissingExtraError, OptionError
-
-if TYPE_CHECKING:
-    from bunrui.service import Limits
 
 _PACKAGES = ("fastapi", "uvicorn")
 _VARIABLE = "BUNRUI_TOKEN"
@@ -42,17 +39,10 @@ class Most:
         "MB", "The largest file that the page predicts or learns. All files take at most four times as much disk.", 1024
     )
 
-    def limits(self) -> Limits:
-        """As the service takes them."""
-        from bunrui.service import Limits
-
-        numbers = self.max_documents, self.max_characters, self.max_requests
-        return Limits(self.max_body * _MB, *numbers, file=self.max_file * _MB)
-
 
 def serve(
     file: Classifier,
-    limits: Most,
+    most: Most,
     host: str = option("ADDRESS", "The address to listen on.", default="127.0.0.1"),
     port: int = option("N", "The port; 0 for any that is free.", min=0, max=65535, default=8765),
     token: str | None = option(
@@ -69,11 +59,12 @@ def serve(
     """Serve a classifier over HTTP, with a web page.
 
     Without a token the service only reads. With a token it learns, and every
-    answered change is in FILE, which is made if it is not there. It listens only to this machine; --host
-    0.0.0.0 lets others in, without encryption: put a proxy in front.
-    /openapi.json describes the requests; the log on stderr never holds a
-    document. Ctrl-C stops the service within ten seconds: requests and
-    trainings may end until then; jobs that only read are cancelled.
+    answered change is in FILE, which is made if it is not there. It listens
+    only to this machine; --host 0.0.0.0 lets others in, without encryption:
+    put a proxy in front. /openapi.json describes the requests; the log on
+    stderr never holds a document. Ctrl-C stops the service within ten
+    seconds: requests and trainings may end until then; jobs that only read
+    are cancelled.
 
     [bold]Examples[/]
 
@@ -84,11 +75,13 @@ def serve(
     """
 
     check_packages()
-    from bunrui.service import Settings, host_names, link
+    from bunrui.service import Limits, Settings, host_names, link
     from bunrui.service.app import listen, run
 
     secret = _secret(token, read_only)
     origins = frozenset(_origin(given) for given in cors or ())
+    numbers = most.max_documents, most.max_characters, most.max_requests
+    limits = Limits(most.max_body * _MB, *numbers, file=most.max_file * _MB)
     if secret is not None and not os.path.lexists(file):
         bunrui.create(file).close()
         say(f"made {file}: it has learned nothing yet")
@@ -97,7 +90,7 @@ def serve(
         say(f"serving {file} at {link(host, bound, secret if token else None)}")
         if secret is None:
             say("it only reads: start it with --token auto to let it learn")
-        run(classifier, Settings(secret, host_names(host, bound, name or ()), origins, limits.limits()), opened)
+        run(classifier, Settings(secret, host_names(host, bound, name or ()), origins, limits), opened)
 
 
 def check_packages() -> None:
