@@ -173,8 +173,7 @@ def test_write_edit_and_apply(run, file: str, rows: list[tuple[str, str]]) -> No
     assert next(row for row in found if row["text"] == "cheap money now")["suggested"] == "spam"
 
     same = (
-        "every label of fixes.csv is the given one: nothing was changed. Put the right one into the column label where "
-        "it is wrong (the column suggested has a proposal), and --apply it again\n"
+        "every label of fixes.csv is the given one: correct the column label where it is wrong, and --apply it again\n"
     )
     assert run("audit", file, "--apply", "fixes.csv") == (0, "", same)
     edit("fixes.csv", {"cheap money now": "spam", "lunch at noon": "ham"})

@@ -285,10 +285,7 @@ def apply_fixes(file: str, path: str) -> None:
     _check_copies(path, rows)
     changes = [row for row in rows if row.has != row.gets]
     if not changes:
-        say(
-            f"every label of {path} is the given one: nothing was changed. Put the right one into the column label "
-            "where it is wrong (the column suggested has a proposal), and --apply it again"
-        )
+        say(f"every label of {path} is the given one: correct the column label where it is wrong, and --apply it again")
         return
     with interrupts("interrupted; nothing was changed"), bunrui.open(file) as classifier:
         require(classifier, "text", "unlearn the documents with their old labels, and learn them with the new ones")

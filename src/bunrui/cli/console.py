@@ -93,16 +93,11 @@ def say_reading(reader: Reader) -> None:
     for encoding, n_files in reader.encodings.items():
         say(f"{counted(n_files, 'file')} {'was' if n_files == 1 else 'were'} read as {encoding}")
     for name in reader.doubtful_headers[:3]:
-        say(
-            f"warning: the first line of {name} was taken for the names of its columns, but looks like a row: if it is "
-            "one, put a line with the names above it"
-        )
+        say(f"warning: the first line of {name} was read as names of columns: if it is a row, put such a line above it")
     for name in reader.progress.unread_labels[:1]:
         given = text_of(next(source.label for source in reader.sources if source.label is not None))
-        say(
-            f"the column {reader.options.label!r} of {name} is not read: --as gives all documents the label "
-            f"{one_line(given)}"
-        )
+        column = reader.options.label
+        say(f"the column {column!r} of {name} is not read: --as gives all documents the label {one_line(given)}")
     if reader.n_skipped:
         reasons = "".join(f"\n  {describe(error)}" for error in reader.progress.skipped[:3])
         more = "\n  …" if reader.n_skipped > 3 else ""

@@ -63,8 +63,7 @@ def datasets(
     """
     if action not in _ACTIONS or (name is None) != (action == "list"):
         raise OptionError(
-            "write 'datasets list' to see the corpora, 'datasets fetch NAME' to get one, such as imdb, or 'datasets "
-            "path NAME' to find its folder."
+            "write 'datasets list', 'datasets fetch NAME', with a name such as imdb, or 'datasets path NAME'."
         )
     if source is not None and action != "fetch":
         raise OptionError("--from goes with 'datasets fetch NAME'.")

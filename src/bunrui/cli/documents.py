@@ -127,10 +127,8 @@ def find_chosen(classifier: bunrui.StoredClassifier, chosen: Chosen) -> dict[str
     given = [digest.lower() for digest in chosen.by_digest or []]
     for digest in given:
         if not re.fullmatch(f"[0-9a-f]{{4,{DIGITS}}}", digest):
-            raise OptionError(
-                f"--by-digest takes {DIGITS} hexadecimal digits, or the first of them, at least 4, not {digest!r}: "
-                f"'bunrui log {classifier.path} --documents' lists them."
-            )
+            digits = f"4 to {DIGITS} hexadecimal digits, as 'bunrui log --documents' has them"
+            raise OptionError(f"--by-digest takes {digits}, not {digest!r}.")
     if all(len(digest) == DIGITS for digest in given):
         return {"digests": given}
     known = {document.digest for document in classifier.documents() if document.digest.startswith(tuple(given))}
@@ -287,14 +285,10 @@ def say_duplicates(found: Collection) -> int | None:
     is_table = reads_tables(found.classifier)
     n_extra = bunrui.evaluation.find_duplicates(texts, near=not is_table).n_extra
     if n_extra:
-        are = "is a copy" if n_extra == 1 else "are copies"
-        near = "" if is_table else ", or a near copy," if n_extra == 1 else ", or near copies,"
+        copies, share = "copies" if is_table else "copies or near copies", f"{n_extra / len(texts):.1%}"
         has_ids = any(id is not None for id in found.ids)
         then = "; --folds 5 --by id keeps together what has the same id" if has_ids else ""
-        say(
-            f"{counted(n_extra, 'document')} ({n_extra / len(texts):.1%}) {are}{near} of others, which "
-            f"{'makes' if n_extra == 1 else 'make'} the result look better{then}"
-        )
+        say(f"{copies} of other documents, {n_extra:,} of {len(texts):,} ({share}), make the result look better{then}")
     return n_extra
 
 
@@ -336,8 +330,5 @@ class LearnedBefore:
     def say(self, name: str) -> None:
         """Say how many there were; `name` is what has learned them."""
         if self._n_learned:
-            were = "was" if self._n_learned == 1 else "were"
-            say(
-                f"warning: {self._n_learned:,} of {counted(self._n_docs, 'test document')} {were} learned by {name}: "
-                "the result looks better than it is"
-            )
+            n, tested = self._n_learned, counted(self._n_docs, "test document")
+            say(f"warning: {name} has learned {n:,} of {tested}: the result looks better than it is")

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import bunrui
-from bunrui.cli.console import Bar, interrupts, say, say_reading, show, to_json
+from bunrui.cli.console import Bar, extent, interrupts, say, say_reading, show, to_json
 from bunrui.cli.documents import LearnedBefore, collect, labels_in, locate_errors, reads_tables, say_duplicates
 from bunrui.cli.options import PANEL, Analysis, LabelledDocuments, LabelSets, Model, Parts, spell_value
 from bunrui.cli.output import check_name, write_page
@@ -178,10 +178,7 @@ def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: Wrong | None, l
     _say_unknown(labels, known)
     _say_several(n_several)
     if n_kept > _MOST_PROBABILITIES:
-        say(
-            f"{counted(bar.n_docs, 'document')} and {counted(len(known), 'label')} are too many to measure the "
-            "probabilities: there is nothing for --positive, and no page for --html"
-        )
+        say(f"{extent(bar.n_docs, len(known))} have too many probabilities to measure: no --positive, and no page")
         return tally.metrics()
     predictions, values = np.concatenate(found), np.concatenate(kept)
     # Calibrated ones are not the softmax of scores, and few are 0.
@@ -263,11 +260,8 @@ def _check_leaves_out(parts: Parts, clf: AnyClassifier) -> None:
 def _check_room(labels: list[Any]) -> None:
     n_labels = len({name for row in labels for name in as_list(row)})
     if len(labels) * n_labels > _MOST_PROBABILITIES:
-        raise DataError(
-            f"{counted(len(labels), 'document')} of {counted(n_labels, 'label')} have more than "
-            f"{_MOST_PROBABILITIES:,} probabilities: learn some of them into a FILE, and 'bunrui evaluate FILE' the "
-            "others"
-        )
+        hint = "learn some of them into a FILE, and 'bunrui evaluate FILE' the others"
+        raise DataError(f"{extent(len(labels), n_labels)} have too many probabilities to measure", hint=hint)
 
 
 def _say_refits(clf: AnyClassifier, n_docs: int) -> None:
@@ -282,11 +276,8 @@ def _say_refits(clf: AnyClassifier, n_docs: int) -> None:
 def _say_several(n_docs: int) -> None:
     """Say how documents with several labels are measured, and how else they can be."""
     if n_docs:
-        have = "has" if n_docs == 1 else "have"
-        say(
-            f"{counted(n_docs, 'document')} {have} several labels, and any of them counts as right; "
-            "'bunrui evaluate FILE TEST --labels' measures all of them"
-        )
+        several = f"any label of {counted(n_docs, 'document')} with several counts as right"
+        say(f"{several}; 'bunrui evaluate FILE TEST --labels' measures all of them")
 
 
 def _say_labels(labels: Sequence[Any]) -> None:

@@ -139,9 +139,8 @@ def _all_labels(classifier: AnyClassifier, top: int, json: bool) -> None:
     """A few words of each label."""
     classes: list[Any] = classifier.classes_.tolist()
     if json:
-        print(
-            to_json({text_of(name): [_as_dict(word) for word in classifier.words(name, top=top)] for name in classes})
-        )
+        found = {text_of(name): [_as_dict(word) for word in classifier.words(name, top=top)] for name in classes}
+        print(to_json(found))
         return
     from bunrui.views.explanation import spell
 

@@ -85,7 +85,7 @@ def filter(
     if "-" in raw:
         raise OptionError("--raw is read twice, and the standard input can be read once: write it to a file first.")
     if output is not None:
-        format_of(output, _SUFFIXES)  # before anything is read
+        format_of(output, _FORMATS)  # before anything is read
         check_not_read(output, [*target, *raw])
     started = time.perf_counter()
     with interrupts("interrupted; nothing was written" if output else "interrupted"):
@@ -116,7 +116,7 @@ def filter(
 
 Write = Callable[["Rows"], None]
 SCORE = "log_ratio"
-_SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+_FORMATS = ("parquet", "jsonl")
 
 
 # Bytes that are gathered before they are written as one group of rows.
@@ -136,7 +136,7 @@ def open_rows(path: str | None, selection: Selection, *, scores: bool) -> Iterat
 
         yield show
         return
-    if format_of(path, _SUFFIXES) == "parquet":
+    if format_of(path, _FORMATS) == "parquet":
         schema = selection.schema()
         _refuse_column(scores and schema is not None and SCORE in schema.names)
         with _lines_to_parquet(path, scores) if schema is None else _tables(path, schema, scores) as write:

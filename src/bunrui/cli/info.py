@@ -232,10 +232,8 @@ def describe_hashing(hashing: dict[str, Any]) -> str:
     """
     n_used, n_buckets, n_features = (hashing[name] for name in ("n_used", "n_buckets", "n_features"))
     about = f"about {float(f'{n_features:.2g}'):,.0f}" if n_used < n_buckets else "far more"
-    return (
-        f"{n_used:,} of {n_buckets:,} buckets in use: of {about} features, {hashing['share']:.0%} share one with "
-        "another (an estimate)"
-    ).replace("%", " %")
+    share = f"{100 * hashing['share']:.0f} % share one with another (an estimate)"
+    return f"{n_used:,} of {n_buckets:,} buckets in use: of {about} features, {share}"
 
 
 # --- calibration
@@ -292,11 +290,8 @@ def calibrate_file(classifier: bunrui.StoredClassifier) -> Calibration:
     # documents (mail, messages, news), 89 were worse in both figures; on 1,000 other documents, the log loss of all 89
     # was better, and the ECE of 73.  tests/cli/test_calibrate.py has a part of it.
     if found.ece_after > found.ece_before and found.log_loss_after > found.log_loss_before:
-        say(
-            "warning: on these documents the probabilities are worse with it than without: too few were predicted "
-            f"wrongly to learn from. 'bunrui evaluate {path} TEST' tells how it is on others; 'bunrui undo {path}' "
-            "takes it back"
-        )
+        say("warning: on these documents, too few of which were predicted wrongly, it makes probabilities worse")
+        say(f"'bunrui evaluate {path} TEST' tells how it is on others; 'bunrui undo {path}' takes it back")
     return found
 
 
@@ -342,17 +337,14 @@ class Doubts:
     def __init__(self, classifier: AnyClassifier, share: float) -> None:
         path = getattr(classifier, "path", "FILE")
         if classifier.calibration is None:
+            hint = f"'bunrui calibrate {path}' first"
             if getattr(classifier, "keep", "text") != "text":
-                raise OptionError(
-                    f"--unsure needs a calibration, and {path} keeps no texts to calibrate by: calibrate the file "
-                    "that it was made from, and make it again"
-                )
-            raise OptionError(f"--unsure needs probabilities that can be believed: 'bunrui calibrate {path}' first")
+                hint = "calibrate the file that it was made from, and make it again: it keeps no texts"
+            raise OptionError("--unsure needs probabilities that can be believed", hint=hint)
         if not classifier.is_calibrated:
-            raise OptionError(
-                f"{path} is calibrated for {classifier.calibration.model} with other settings: leave the options of "
-                f"the model out, or set them and 'bunrui calibrate {path}' again"
-            )
+            has = f"{path} is calibrated for {classifier.calibration.model} with other settings"
+            hint = f"leave the options of the model out, or set them and 'bunrui calibrate {path}' again"
+            raise OptionError(has, hint=hint)
         self.share = share
         self.threshold = classifier.calibration.threshold(share)
         self.expected = classifier.calibration.error_above(self.threshold)
@@ -374,7 +366,5 @@ def say_unsure(doubts: Doubts | None) -> None:
         say(f"unsure of all documents: none is sure enough for at most {doubts.share:.2g} of the answers to be wrong")
         return
     below = f" (below {doubts.threshold:.4f})" if doubts.n_unsure else ""
-    say(
-        f"unsure of {doubts.n_unsure:,} of {counted(doubts.n_docs, 'document')}{below}; "
-        f"of the others, {doubts.expected:.1%} are expected to be wrong"
-    )
+    unsure = f"unsure of {doubts.n_unsure:,} of {counted(doubts.n_docs, 'document')}{below}"
+    say(f"{unsure}; of the others, {doubts.expected:.1%} are expected to be wrong")

@@ -354,19 +354,15 @@ class Wanted(NamedTuple):
                 option = f"--{name.replace('_', '-')} {spell_value(name, wanted)}"
                 if isinstance(wanted, bool):
                     option = f"--{'' if wanted else 'no-'}{name.replace('_', '-')}"
-                raise OptionError(
-                    f"{file} has another {name} ({spell_value(name, has)}): change it with 'bunrui set {file} "
-                    f"{option}', or learn into another file"
-                )
+                hint = f"change it with 'bunrui set {file} {option}', or learn into another file"
+                raise OptionError(f"{file} has another {name} ({spell_value(name, has)})", hint=hint)
         if self.analyzer:
             spec = classifier.analyzer
             assert isinstance(spec, bunrui.AnalyzerSpec)  # a file has nothing else
             is_other = self.analyzer.get("name", spec.name) != spec.name
             if is_other or bunrui.AnalyzerSpec(**(asdict(spec) | self.analyzer)) != spec:
-                raise OptionError(
-                    f"{file} was made with another analyzer ({spec.describe()}): leave the options of the analyzer "
-                    "out, or learn into another file"
-                )
+                hint = "leave the options of the analyzer out, or learn into another file"
+                raise OptionError(f"{file} was made with another analyzer ({spec.describe()})", hint=hint)
         if self.keep not in (None, keeps):
             raise OptionError(f"{file} keeps {keeps}, not {self.keep}: leave --keep out, or learn into another file")
 

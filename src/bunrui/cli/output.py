@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Protocol
@@ -27,17 +27,8 @@ if TYPE_CHECKING:
     from bunrui.cli.predict import Answer
 
 _TAB = "\t"
-_SUFFIXES = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".xlsx": "xlsx",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-}
+_TABLES = ("parquet", "csv", "tsv", "xlsx", "arrow")
+_OTHER_SUFFIXES = {"pq": "parquet", "ndjson": "jsonl", "feather": "arrow"}
 
 
 class Writer(Protocol):
@@ -52,7 +43,7 @@ def open_writer(path: str | None, classes: list[Any], *, json: bool) -> Iterator
     if path is None:
         yield (_JsonLines if json else _PlainLines)(sys.stdout, classes)
         return
-    format = format_of(path, _SUFFIXES)
+    format = format_of(path, (*_TABLES, "jsonl"))
     if format == "jsonl":
         with replace_when_done(path) as unfinished, open(unfinished, "w", encoding="utf-8", newline="\n") as file:
             yield _JsonLines(file, classes)
@@ -64,7 +55,7 @@ def open_writer(path: str | None, classes: list[Any], *, json: bool) -> Iterator
 @contextmanager
 def open_table(path: str) -> Iterator[Callable[[pa.Table], None]]:
     """A function that writes tables with the same columns, one after the other."""
-    format = format_of(path, {suffix: format for suffix, format in _SUFFIXES.items() if format != "jsonl"})
+    format = format_of(path, _TABLES)
     writer: Any = None
     with replace_when_done(path) as unfinished, open(unfinished, "wb") as sink:
 
@@ -86,10 +77,12 @@ def check_not_read(path: str | None, data: Iterable[str]) -> None:
             raise OptionError(f"--output would take the place of {name}, which is read: give another name.")
 
 
-def format_of(path: str, suffixes: dict[str, str]) -> str:
-    format = suffixes.get(os.path.splitext(path)[1].lower())
-    if format is None:
-        raise OptionError(f"the name {path!r} does not tell the format: give it one of {' '.join(suffixes)}")
+def format_of(path: str, formats: Sequence[str]) -> str:
+    """The one of some formats that the suffix of a name tells."""
+    suffix = os.path.splitext(path)[1].lower().removeprefix(".")
+    format = _OTHER_SUFFIXES.get(suffix, suffix)
+    if format not in formats:
+        raise OptionError(f"the name {path!r} does not tell the format: give it one of .{' .'.join(formats)}")
     return format
 
 

@@ -117,7 +117,5 @@ def _secret(token: str | None, read_only: bool) -> str | None:
 def _origin(given: str) -> str:
     parts = urlsplit(given)
     if parts.scheme not in ("http", "https") or not parts.netloc or given != f"{parts.scheme}://{parts.netloc}":
-        raise OptionError(
-            f"{given!r} is no origin: give the scheme, the host and the port, such as https://example.org."
-        )
+        raise OptionError(f"{given!r} is no origin: give scheme, host and port, such as https://example.org.")
     return given
