@@ -58,6 +58,11 @@ _MOST_WITH_WORDS, _N_WORDS = 24, 8
 _WORST, _MOST_MISTAKES, _MOST_OF_A_PAIR = 12, 240, 5
 _LONGEST_COPY = 200  # characters
 
+_COLOURS = (
+    "Blue speaks for the {} label, orange for the one that the document has; long texts are cut around the words that "
+    "weigh most."
+)
+
 Facts = Iterable[tuple[str, str]]
 Pair = tuple[Label, Label]
 
@@ -132,8 +137,7 @@ def evaluation_page(
         sections.append(_rankings(evaluation, rankings))
     if curve is not None:
         sections.append(_curve(curve))
-    telling = _words(classifier, metrics) if classifier is not None else None
-    if telling is not None:
+    if classifier is not None and (telling := _words(classifier, metrics)) is not None:
         sections.append(telling)
     if mistakes:
 
@@ -215,8 +219,7 @@ def audit_page(
             "suspects",
             "Suspects",
             *(shown or [element("p", "No label is suspect.")]),
-            note="The least likely label comes first. Blue speaks for the suggested label, orange for the one that the "
-            "document has; long texts are cut around the words that weigh most.",
+            note=f"The least likely label comes first. {_COLOURS.format('suggested')}",
         )
     ]
     if audit.conflicts:
@@ -236,11 +239,9 @@ def explanation_page(explanation: Explanation) -> str:
     names = [name for name in (explanation.label, explanation.against) if name is not None]
     heading = joined(["Why ", Markup(" and not ".join(map(isolated, names)))])
     total = "score" if explanation.against is None else "difference of the scores"
-    about = element(
-        "p", f"The deeper a colour, the more a word adds. The values add up to the {total}.", class_="muted"
-    )
+    told = f"The deeper a colour, the more a word adds. The values add up to the {total}."
     sections = [section("words", "Words", explanation_html(explanation, shares=True))]
-    return page(f"Why {' and not '.join(map(text_of, names))}", about, sections, heading)
+    return page(f"Why {' and not '.join(map(text_of, names))}", element("p", told, class_="muted"), sections, heading)
 
 
 def _by_row(given: Sequence[Any] | Mapping[int, Any] | None) -> Mapping[int, Any]:
@@ -350,10 +351,7 @@ def _mistakes(worst: Sequence[Mistake], pairs: Mapping[Pair, Sequence[Mistake]],
         anchor = element("div", *(drawn[one.row] for one in found), id=f"pair-{k}")
         groups.append(element("details", heading, anchor, class_="screen"))
     by_pair = element("div", element("h3", "By labels"), element("div", *groups, class_="groups"), class_="screen")
-    note = (
-        "Those whose own label is least likely come first. Blue speaks for the predicted label, orange for the one "
-        "that the document has; long texts are cut around the words that weigh most."
-    )
+    note = f"Those whose own label is least likely come first. {_COLOURS.format('predicted')}"
     return section("mistakes", "Mistakes", element("div", *(drawn[one.row] for one in worst)), by_pair, note=note)
 
 

@@ -18,6 +18,7 @@ import typer
 from typer.core import TyperGroup
 from typer.models import OptionInfo
 
+from bunrui.cli.parameters import flag
 from bunrui.errors import OptionError, choose_one
 
 
@@ -87,9 +88,6 @@ class _Commands(TyperGroup):
         self.commands = names  # for "Did you mean"
         self._is_listing = False
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(COMMANDS)
-
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
             return None
@@ -104,7 +102,7 @@ class _Commands(TyperGroup):
 def root() -> Any:
     """The command `bunrui`."""
     app = typer.Typer(name="bunrui", cls=_Commands, rich_markup_mode="rich", context_settings=_SETTINGS)
-    app.callback()(_bunrui)
+    app.callback()(_flat(_bunrui))
     return _spare(typer.main.get_command(app))
 
 
@@ -117,10 +115,8 @@ def _version(wanted: bool) -> None:
 
 
 def _bunrui(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False,
+    version: bool = flag("Show the version.", callback=_version, is_eager=True),
+    debug: bool = flag("Show where an error came from."),
 ) -> None:
     """Classify text by counting: learn, unlearn and merge exactly, in English, Japanese, Chinese, Korean and any mix.
 

@@ -309,13 +309,11 @@ class _Session:
     def _choices(self, question: bunrui.selection.Question) -> Any:
         """The labels with their keys; the likely one stands out."""
         line = Text()
-        for name, key in self._key_of.items():
+        keyless = self._keyless(question)
+        for name, key in (self._key_of if keyless is None else self._key_of | {keyless: "Enter"}).items():
             is_guess = name == question.guess
             line.append(f" [{key}] ", "bold cyan").append(_shown(name), "bold reverse" if is_guess else "")
             line.append(f" {question.probability:.2f}" if is_guess else "", "dim")
-        if (likely := self._keyless(question)) is not None:
-            line.append(" [Enter] ", "bold cyan").append(_shown(likely), "bold reverse")
-            line.append(f" {question.probability:.2f}", "dim")
         more = len(self._labels) - len(self._key_of)
         if more > 0:
             line.append(f"  {_SEARCH} ", "bold cyan").append(f"{more:,} more")
