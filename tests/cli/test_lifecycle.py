@@ -428,7 +428,7 @@ def test_rename(run, keep: str) -> None:
     )
     assert labels(run) == {"ad": 1, "ham": 2, "junk": 2}
     assert run("undo", box).err == (
-        f"took back the renaming of a label of 2 documents: {NOW} 4 documents of 3 labels now\n"
+        f"took back the rename of 2 documents: {NOW} 4 documents of 3 labels now\n"
     )
     assert state(run) == before
 

@@ -56,8 +56,7 @@ def undo(
             assert classifier.model_ is not None
             say(f"took back the choice: {file} has {classifier.model_.describe()} again")
         else:
-            what = _LABEL_CHANGES.get(kind, f"{kind} of")
-            say(f"took back the {what} {counted(n_docs, 'document')}: {_describe_now(classifier)}")
+            say(f"took back the {kind} of {counted(n_docs, 'document')}: {_describe_now(classifier)}")
             if not classifier.counts.n_docs:
                 say("nothing is left in it; to have documents back, learn them anew")
 
@@ -76,9 +75,6 @@ def _summary(taken: list[Entry]) -> str:
     said = counted(len(taken), "change") + (f" of {counted(n_docs, 'document')}" if n_docs else "")
     by = f", by {some(people)}" if people else ""
     return f"{said}{by} ({', '.join(f'{n:,} {one_line(kind)}' for kind, n in kinds.most_common())})"
-
-
-_LABEL_CHANGES = {"rename": "renaming of a label of", "drop": "dropping of a label of", "move": "moving of a label of"}
 
 
 def _settings_again(classifier: bunrui.StoredClassifier) -> str:

@@ -83,14 +83,14 @@ class Documents:
         columns: bool = False,
         without: str | None = None,
         sparing: bool = False,
-        label_type: type | None = None,
+        **more: Any,
     ) -> Reader:
         """The reader of some files; `stdin` where something of it has been read.
 
         With `columns` they are tables; `without` names a column of labels that are not looked at.  A `sparing` reader
-        takes less memory.  `label_type` is that of FILE; the first label decides where it has none.
+        takes less memory.  `more` are options of `bunrui.documents.read`, such as the type of the labels of FILE.
         """
-        options: dict[str, Any] = {name: value for name, value in vars(self).items() if value}
+        options: dict[str, Any] = {name: value for name, value in vars(self).items() if value} | more
         if columns:
             if self.text:
                 raise OptionError("FILE reads tables with all columns: leave --text out.")
@@ -105,13 +105,9 @@ class Documents:
         sources: list[Any] = list(data)
         if sources.count("-") == 1:
             sources[sources.index("-")] = stdin or Stdin()
-        return bunrui.documents.read(
-            sources if label is None else {label: sources},
-            labelled=labelled,
-            label_type=label_type,
-            batch_bytes=_STDIN_BLOCK if "-" in data else _SMALL_BLOCK if sparing else _FILE_BLOCK,
-            **options,
-        )
+        given = sources if label is None else {label: sources}
+        size = _STDIN_BLOCK if "-" in data else _SMALL_BLOCK if sparing else _FILE_BLOCK
+        return bunrui.documents.read(given, labelled=labelled, batch_bytes=size, **options)
 
 
 @dataclass(frozen=True)
