@@ -427,9 +427,7 @@ def test_rename(run, keep: str) -> None:
         f"renamed 'spam' to 'junk' (2 documents): {NOW} 4 documents of 3 labels now\n",
     )
     assert labels(run) == {"ad": 1, "ham": 2, "junk": 2}
-    assert run("undo", box).err == (
-        f"took back the rename of 2 documents: {NOW} 4 documents of 3 labels now\n"
-    )
+    assert run("undo", box).err == (f"took back the rename of 2 documents: {NOW} 4 documents of 3 labels now\n")
     assert state(run) == before
 
 

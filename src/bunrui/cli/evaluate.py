@@ -23,8 +23,8 @@ from bunrui.phrases import counted, one_line, some
 
 if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
+    from bunrui.cli.documents import Collection
     from bunrui.documents import Reader
-    from bunrui.evaluation import MultilabelMetrics
 
 _MOST_PROBABILITIES = 50_000_000  # (documents × labels) that are kept, and measured at the end: 400 MB
 _MOST_CHARACTERS = 100_000_000  # of documents that are kept for a page; the last batch may have more
@@ -97,9 +97,12 @@ def evaluate(
             raise OptionError("--labels needs a classifier and documents to test: bunrui evaluate FILE TEST --labels.")
         data = [file, *(data or [])]
         with interrupts("interrupted"):
-            clf, evaluation, shown = _evaluate_alone(data, documents, model, analysis, parts, has_page=page is not None)
+            found, evaluation = _evaluate_alone(data, documents, model, analysis, parts)
+            n_duplicates = say_duplicates(found)
             evaluation = _report(evaluation, positive, json=json)
-            _write_page(page, data, clf, evaluation, shown)
+            if page is not None:
+                shown = _shown_alone(found, evaluation, parts) | {"n_duplicates": n_duplicates}
+                _write_page(page, data, found.classifier, evaluation, shown)
         return
     if not data:
         raise OptionError("there is nothing to evaluate on: give DATA, or --loo or --folds.")
@@ -129,14 +132,10 @@ def _report(found: Any, positive: str | None, *, json: bool) -> Any:
         found = dataclasses.replace(found, positive=given_label(positive, type_of(found.classes)))
     if json:
         print(to_json(found.to_dict()))
-        return found
-
-    if isinstance(found, MultilabelMetrics):
+    elif isinstance(found, MultilabelMetrics):
         show(views.multilabel_tables(found))
-    elif isinstance(found, Metrics):
-        show(views.metrics_tables(found))
     else:
-        show(views.evaluation_tables(found))
+        show(views.metrics_tables(found) if isinstance(found, Metrics) else views.evaluation_tables(found))
     return found
 
 
@@ -180,18 +179,14 @@ def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: Wrong | None, l
     if n_kept > _MOST_PROBABILITIES:
         say(f"{extent(bar.n_docs, len(known))} have too many probabilities to measure: no --positive, and no page")
         return tally.metrics()
-    predictions, values = np.concatenate(found), np.concatenate(kept)
+    values = np.concatenate(kept)
     # Calibrated ones are not the softmax of scores, and few are 0.
-    shares = values if calibrated else probabilities(values)
-    ranked = None if calibrated else values
-    return bunrui.evaluation.Evaluation(
-        true=true, predictions=predictions, probabilities=shares, classes=known, scores=ranked
-    )
+    shares, ranked = (values, None) if calibrated else (probabilities(values), values)
+    answers = {"predictions": np.concatenate(found), "probabilities": shares, "scores": ranked}
+    return bunrui.evaluation.Evaluation(true=true, classes=known, **answers)
 
 
-def _of_sets(
-    classifier: AnyClassifier, reader: Reader, several: LabelSets, learned: LearnedBefore
-) -> MultilabelMetrics:
+def _of_sets(classifier: AnyClassifier, reader: Reader, several: LabelSets, learned: LearnedBefore) -> Any:
     known = classifier.classes_.tolist()
     thresholds = several.thresholds(classifier)
     true: list[Any] = []
@@ -219,9 +214,9 @@ def _say_unknown(labels: set[Any], known: list[Any]) -> None:
 
 
 def _evaluate_alone(
-    data: list[str], documents: LabelledDocuments, model: Model, analysis: Analysis, parts: Parts, *, has_page: bool
-) -> tuple[AnyClassifier, Any, dict[str, Any]]:
-    """Evaluate documents that predict each other; with arguments of the page, where there is one."""
+    data: list[str], documents: LabelledDocuments, model: Model, analysis: Analysis, parts: Parts
+) -> tuple[Collection, Any]:
+    """Documents that predict each other, and their evaluation."""
     found = collect(data, documents, model, analysis, partial(_check_leaves_out, parts))
     clf, texts, labels = found.classifier, found.texts, found.labels
     cut = parts.of(found)
@@ -235,21 +230,7 @@ def _evaluate_alone(
         say(f"probabilities are those before calibration; 'bunrui evaluate {data[0]} TEST' applies it")
     _say_labels(labels)
     _say_several(sum(len(as_list(row)) > 1 for row in labels))
-    shown: dict[str, Any] = {"is_learned": True, "n_duplicates": say_duplicates(found)}
-    if has_page:
-        rows = getattr(evaluation, "rows", range(len(labels)))
-        shown["texts"] = [texts[row] for row in rows]
-        shown["places"] = [_place_of(found.sources[row], found.lines[row]) for row in rows]
-        if _counts_texts(clf):
-            shown["classifier"] = bunrui.TextClassifier(**clf.get_params()).learn(texts, labels)
-            shown["curve"] = _curve(clf, texts, labels)
-        how = "each document by all the others"
-        if parts.folds is not None:
-            others = "those before it" if parts.by == "order" else "the others"
-            by = f", cut by {parts.by}" if parts.by not in (None, "order") else ""
-            how = f"each of {parts.folds} parts by {others}{by}"
-        shown["facts"] = [("Predicted", how)]
-    return clf, evaluation, shown
+    return found, evaluation
 
 
 def _check_leaves_out(parts: Parts, clf: AnyClassifier) -> None:
@@ -299,6 +280,25 @@ def _say_labels(labels: Sequence[Any]) -> None:
 # --- pages
 
 
+def _shown_alone(found: Collection, evaluation: Any, parts: Parts) -> dict[str, Any]:
+    """Arguments of the page of documents that predict each other."""
+    clf, texts, labels = found.classifier, found.texts, found.labels
+    how = "each document by all the others"
+    if parts.folds is not None:
+        others = "those before it" if parts.by == "order" else "the others"
+        by = f", cut by {parts.by}" if parts.by not in (None, "order") else ""
+        how = f"each of {parts.folds} parts by {others}{by}"
+    rows = getattr(evaluation, "rows", range(len(labels)))
+    return {
+        "facts": [("Predicted", how)],
+        "texts": [texts[row] for row in rows],
+        "places": [_place_of(found.sources[row], found.lines[row]) for row in rows],
+        "classifier": bunrui.TextClassifier(**clf.get_params()).learn(texts, labels) if _counts_texts(clf) else None,
+        "curve": _curve(clf, texts, labels) if _counts_texts(clf) else None,
+        "is_learned": True,
+    }
+
+
 def _shown_of_test(opened: bunrui.StoredClassifier, classifier: AnyClassifier, wrong: Wrong) -> dict[str, Any]:
     """Arguments of the page of documents that a classifier has predicted."""
     from bunrui.evaluation.loo import own_documents
@@ -313,12 +313,10 @@ def _shown_of_test(opened: bunrui.StoredClassifier, classifier: AnyClassifier, w
     }
 
 
-def _write_page(path: str | None, data: list[str], clf: AnyClassifier, evaluation: Any, shown: dict[str, Any]) -> None:
+def _write_page(path: str, data: list[str], clf: AnyClassifier, evaluation: Any, shown: dict[str, Any]) -> None:
     """Write the page of an evaluation; `shown` are arguments of `evaluation_page`, with its first fact."""
     from bunrui.selection.settings import analyzer_name
 
-    if path is None:
-        return
     has, spec = clf.effective_settings, clf.analyzer
     usual = bunrui.TextClassifier(has["model"], analyzer=spec).settings
     changed = [f"{name} {spell_value(name, value)}" for name, value in has.items() if value != usual[name]]
