@@ -21,21 +21,11 @@ from bunrui.evaluation.scores import Ranking
 from bunrui.labels import text_of
 from bunrui.phrases import excerpt, percent, readable
 from bunrui.selection import Audit, Comparison, Suspect
+from bunrui.views import evaluation as views
 from bunrui.views.charts import Bar, bars
 from bunrui.views.comparison import LEGEND, comparison_chart, comparison_table
 from bunrui.views.confusion import Confusion, most_confused
-from bunrui.views.evaluation import (
-    bins_table,
-    calibration_chart,
-    classes_table,
-    curve_table,
-    evaluation_tables,
-    learning_chart,
-    metrics_tables,
-    multilabel_tables,
-    rankings_html,
-    summary,
-)
+from bunrui.views.evaluation import evaluation_tables, metrics_tables, multilabel_tables
 from bunrui.views.explanation import Explanation, excerpt_html, explanation_html, spell, telling_words
 from bunrui.views.markup import Markup, Section, element, fact_list, isolated, joined, page, section
 from bunrui.views.tables import Table, words
@@ -115,20 +105,16 @@ def evaluation_page(
     pairs = _by_pair(mistakes)
     rankings = [evaluation.rank(label) for label in most_confused(metrics, _MOST_CURVES)]
     rankings = [one for one in rankings if not math.isnan(one.roc_auc)]
-    calibration = element("div", calibration_chart(evaluation), bins_table(evaluation).to_html(), class_="pair")
+    table = views.classes_table(metrics, most=_MOST_ROWS, rankings=rankings, is_sortable=True)
+    calibration = views.calibration_chart(evaluation), views.bins_table(evaluation).to_html()
     sections = [
-        section("summary", "Summary", summary(evaluation), _duplicates(n_duplicates, metrics.n)),
+        section("summary", "Summary", views.summary(evaluation), _duplicates(n_duplicates, metrics.n)),
         _confusion(metrics, {pair: f"#pair-{k}" for k, pair in enumerate(pairs)}),
-        section(
-            "labels",
-            "Labels",
-            classes_table(metrics, most=_MOST_ROWS, rankings=rankings, is_sortable=True).to_html(),
-            note="Choose a heading to sort by it.",
-        ),
+        section("labels", "Labels", table.to_html(), note="Choose a heading to sort by it."),
         section(
             "calibration",
             "Calibration",
-            calibration,
+            element("div", *calibration, class_="pair"),
             note="How often it is right where it is so sure. On the dashed line, it is as sure as it is right; larger "
             "points are more documents.",
         ),
@@ -204,24 +190,12 @@ def audit_page(
     >>> audit_page(found, found.suspects, [""] * 6).startswith("<!doctype html>")
     True
     """
-    shown = [
-        _mistake(
-            Mistake(one.row, one.given, one.suggested, one.probability, one.suggested_probability),
-            audit.text(one.row),
-            audit.explain(one),
-            places[one.row],
-            "perhaps",
-        )
-        for one in suspects
-    ]
-    sections = [
-        section(
-            "suspects",
-            "Suspects",
-            *(shown or [element("p", "No label is suspect.")]),
-            note=f"The least likely label comes first. {_COLOURS.format('suggested')}",
-        )
-    ]
+    shown = []
+    for one in suspects:
+        mistake = Mistake(one.row, one.given, one.suggested, one.probability, one.suggested_probability)
+        shown.append(_mistake(mistake, audit.text(one.row), audit.explain(one), places[one.row], "perhaps"))
+    note = f"The least likely label comes first. {_COLOURS.format('suggested')}"
+    sections = [section("suspects", "Suspects", *(shown or [element("p", "No label is suspect.")]), note=note)]
     if audit.conflicts:
         sections.append(_copies(audit, places))
     known = [("Documents", f"{audit.n_docs:,}"), ("Suspects", f"{len(audit.suspects):,}")]
@@ -288,7 +262,7 @@ def _rankings(evaluation: Evaluation, rankings: Sequence[Ranking]) -> Section:
     chosen = evaluation.positive
     if chosen not in {one.label for one in rankings}:
         chosen = min(rankings, key=lambda one: one.average_precision).label
-    return section("rankings", "Rankings", rankings_html(rankings, chosen), note=note)
+    return section("rankings", "Rankings", views.rankings_html(rankings, chosen), note=note)
 
 
 def _curve(curve: LearningCurve) -> Section:
@@ -297,8 +271,8 @@ def _curve(curve: LearningCurve) -> Section:
     note = f"Accuracy on {tested}, by growing parts of the rest."
     if curve.n_folds > 1:
         note += " The band goes from the worst fifth to the best."
-    chart = learning_chart(curve.points, has_band=curve.n_folds > 1)
-    pair = element("div", chart, curve_table(curve).to_html(), class_="pair")
+    chart = views.learning_chart(curve.points, has_band=curve.n_folds > 1)
+    pair = element("div", chart, views.curve_table(curve).to_html(), class_="pair")
     return section("learning", "Learning curve", pair, note=note)
 
 
@@ -377,14 +351,10 @@ def _share(probability: float) -> str:
 
 
 def _copies(audit: Audit, places: Sequence[str]) -> Section:
-    rows = [
-        [
-            " / ".join(dict.fromkeys(", ".join(map(text_of, names)) for names in conflict.labels)),
-            conflict.kind,
-            ", ".join(places[row] for row in conflict.rows),
-            excerpt(readable(audit.text(conflict.rows[0])), _LONGEST_COPY),
-        ]
-        for conflict in audit.conflicts
-    ]
+    rows = []
+    for conflict in audit.conflicts:
+        labels = " / ".join(dict.fromkeys(", ".join(map(text_of, names)) for names in conflict.labels))
+        text = excerpt(readable(audit.text(conflict.rows[0])), _LONGEST_COPY)
+        rows.append([labels, conflict.kind, ", ".join(places[row] for row in conflict.rows), text])
     table = Table(words("labels", "kind", "where", "text"), rows, caption="Copies")
     return section("copies", "Copies with different labels", table.to_html())
