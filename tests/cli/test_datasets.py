@@ -18,7 +18,7 @@ from bunrui.cli.datasets import _transfer
 from bunrui.datasets import CORPORA
 from tests.support.waiting import PATIENCE
 
-WAYS = "write 'datasets list', 'datasets fetch NAME', with a name such as imdb, or 'datasets path NAME'."
+WAYS = "write 'datasets list', 'datasets fetch NAME' or 'datasets path NAME', such as imdb."
 SMS = "ham\tOk lar...\nspam\tFree entry in 2 a wkly comp\nham\tü there?\n"
 TERMS = """sms: SMS Spam Collection 1 (Almeida et al. 2011)
 licence: CC BY 4.0. Creative Commons Attribution 4.0, as the UCI Machine Learning Repository says. \

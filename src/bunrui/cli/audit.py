@@ -209,22 +209,20 @@ def write_fixes(path: str, result: Audit, places: list[Place], top: int | None, 
     suspects = {suspect.row: suspect for suspect in result.suspects}
     keys = [digest.tobytes().hex() for digest in document_digests(result.texts)] if why else []
     copies = Counter((keys[row], write_labels(result.labels[row])) for row in range(len(keys)))
-    seen = set()
+    first: dict[tuple[str, str], int] = {}  # the first row of each text with its labels
+    for row in why:
+        first.setdefault((keys[row], write_labels(result.labels[row])), row)
     # Spreadsheets take UTF-8 by its mark alone.
     with replace_when_done(path) as unfinished, open(unfinished, "w", encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(_COLUMNS)
-        for row, reason in why.items():
-            digest, given = key = keys[row], write_labels(result.labels[row])
-            if key in seen:
-                continue
-            seen.add(key)
+        for (digest, given), row in first.items():
             suspect = suspects.get(row)
             suggestion = (write_labels(suspect.better), f"{suspect.probability:.4f}") if suspect else ("", "")
             place = places[row]
             names = _tame(place.id or ""), _tame(place.source or ""), "" if place.line is None else place.line
             text = _tame(one_line(_beginning(result.text(row))))
-            writer.writerow([digest, given, given, *suggestion, reason, copies[key], *names, text])
+            writer.writerow([digest, given, given, *suggestion, why[row], copies[digest, given], *names, text])
     say(f"wrote {counted(len(why), 'document')} into {path}: change the column label where it is wrong{then}")
 
 

@@ -62,9 +62,7 @@ def datasets(
       bunrui datasets fetch sms --from ~/Downloads/smsspamcollection.zip
     """
     if action not in _ACTIONS or (name is None) != (action == "list"):
-        raise OptionError(
-            "write 'datasets list', 'datasets fetch NAME', with a name such as imdb, or 'datasets path NAME'."
-        )
+        raise OptionError("write 'datasets list', 'datasets fetch NAME' or 'datasets path NAME', such as imdb.")
     if source is not None and action != "fetch":
         raise OptionError("--from goes with 'datasets fetch NAME'.")
     if json and action != "list":
@@ -117,25 +115,21 @@ def _fields(corpus: Corpus, documents: str) -> tuple[str, ...]:
 
 
 def _show(rows: list[tuple[Corpus, str | None]]) -> None:
-    """Show a table on the terminal, and below it the names of the UCI tables."""
+    """Show a table on the terminal, with a ✓ for corpora that are here, and below it the names of the UCI tables."""
     alone = [(corpus, here) for corpus, here in rows if not corpus.name.startswith(_GROUP)]
-    show(_table(alone, stdout_console().width))
+    columns = [*words("", "name", "lang", "documents"), *numbers("labels", "size"), *words("licence")]
+    columns.append(Column("title", is_number=False, overflow="fold"))
+    width = stdout_console().width
+    left_out = set() if width >= _WIDE else {"labels", "licence"}
+    left_out |= {"lang", "documents", "size"} if width < _NARROW else set()
+    cells = [("✓" if here else "", *_fields(corpus, _documents(corpus))) for corpus, here in alone]
+    show(Table(columns, cells).filled(left_out))
     grouped = [(corpus, here) for corpus, here in rows if corpus.name.startswith(_GROUP)]
     print(f"\n{len(grouped)} tables of the UCI repository, as {_GROUP}NAME:")
     for has_address, what in ((True, "to be fetched"), (False, "to be brought as ARFF, with fetch --from PATH")):
         these = ((corpus.name, here) for corpus, here in grouped if corpus.has_address == has_address)
         names = (name.removeprefix(_GROUP) + (" ✓" if here else "") for name, here in these)
         show(Padding(Text(f"{what}: {', '.join(names)}"), (0, 0, 0, 2)))
-
-
-def _table(rows: list[tuple[Corpus, str | None]], width: int) -> Any:
-    """The corpora; a ✓ marks those that are here."""
-    columns = [*words("", "name", "lang", "documents"), *numbers("labels", "size"), *words("licence")]
-    columns.append(Column("title", is_number=False, overflow="fold"))
-    left_out = set() if width >= _WIDE else {"labels", "licence"}
-    left_out |= {"lang", "documents", "size"} if width < _NARROW else set()
-    cells = [("✓" if here else "", *_fields(corpus, _documents(corpus))) for corpus, here in rows]
-    return Table(columns, cells).filled(left_out)
 
 
 def _documents(corpus: Corpus) -> str:

@@ -376,11 +376,8 @@ def _learn_on_ray(address: str | None, classifier: bunrui.StoredClassifier, read
     from bunrui.engines.tasks import blank
 
     if classifier.keep != "nothing":
-        raise StoreError(
-            f"this keeps {classifier.keep} of its documents, and on a cluster they stay where they are",
-            file=classifier.path,
-            hint="learn into a new file, or without --engine ray",
-        )
+        why = f"this keeps {classifier.keep} of its documents, and on a cluster they stay where they are"
+        raise StoreError(why, file=classifier.path, hint="learn into a new file, or without --engine ray")
     new: bunrui.TextClassifier = blank(classifier)
     with Bar(reader) as bar:
         done = count(new, reader, address=address, tell=bar.tell)

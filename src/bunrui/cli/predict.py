@@ -206,10 +206,13 @@ def answers(question: Question, found: Iterable[pa.RecordBatch]) -> Iterator[tup
 # --- on a cluster
 
 
+_Ask = Callable[["AnyClassifier"], Question]
+
+
 class _Files:
     """Writes the answers for documents into a Parquet file; made and used on the workers."""
 
-    def __init__(self, classifier: AnyClassifier, ask: Callable[[AnyClassifier], Question]) -> None:
+    def __init__(self, classifier: AnyClassifier, ask: _Ask) -> None:
         self._question = ask(classifier)
 
     def __call__(self, batches: Iterable[pa.RecordBatch], path: str) -> int:
@@ -221,13 +224,7 @@ class _Files:
         return n_docs
 
 
-def _predict_on_ray(
-    address: str | None,
-    classifier: AnyClassifier,
-    reader: Reader,
-    output: str,
-    ask: Callable[[AnyClassifier], Question],
-) -> None:
+def _predict_on_ray(address: str | None, classifier: AnyClassifier, reader: Reader, output: str, ask: _Ask) -> None:
     """Predict the documents of a reader into a folder of Parquet files."""
     from bunrui.documents.sources import without_secret
     from bunrui.engines.pieces import split

@@ -282,9 +282,8 @@ class _Session:
             if key in "\r\n":
                 break
             text = text[:-1] if key in "\x7f\b" else text + key
-            print(
-                f"\r\x1b[K{prompt}{one_line(text)}" if sys.stdin.isatty() else "", end="", file=sys.stderr, flush=True
-            )
+            shown = f"\r\x1b[K{prompt}{one_line(text)}" if sys.stdin.isatty() else ""
+            print(shown, end="", file=sys.stderr, flush=True)
         print(file=sys.stderr)
         return text.strip()
 
