@@ -90,7 +90,7 @@ def test_learn_and_calibrate(run, mail: Path) -> None:
     code, out, err = run("learn", "mail.bunrui", "mail.csv", "--calibrate")
     assert (code, out) == (0, "")
     assert err.splitlines()[0] == "learned 4 documents of 2 labels into mail.bunrui in T"
-    assert err.splitlines()[-3] == "calibrated mail.bunrui on 8 documents"
+    assert err.splitlines()[-4] == "calibrated mail.bunrui on 8 documents"
     assert err.endswith(FEW + WORSE.format("mail.bunrui"))
     with bunrui.open(mail) as clf:
         assert clf.is_calibrated
