@@ -199,7 +199,7 @@ _SQLITE = b"SQLite format 3\0"
 
 
 class Collection(NamedTuple):
-    """Documents in memory, and a classifier with the options to learn them by, which has not."""
+    """Documents in memory, and a classifier with the right options, which has not learned them yet."""
 
     texts: Any
     labels: list[Any]  # a label, or a list of labels
@@ -228,7 +228,7 @@ def collect(
 ) -> Collection:
     """The documents of files, or of a classifier that keeps texts; `check` sees the classifier before they are read.
 
-    The labels of files get a type, or that of the first of them.
+    The labels of files get `label_type`; without it, the type of the first label.
     """
     if is_classifier(data[0]):
         if len(data) > 1:
@@ -264,7 +264,7 @@ def _kept(path: str, model: Model, check: Callable[[AnyClassifier], None]) -> Co
 
 
 def read_all(reader: bunrui.documents.Reader, done: str) -> dict[str, list[Any]]:
-    """All documents of a reader, by column; `done` is for the error where there are none: nothing was …"""
+    """All documents of a reader, by column; `done` ends the error if there are none: nothing was …"""
     columns: dict[str, list[Any]] = defaultdict(list)
     bar = Bar(reader)
     for batch in bar:
@@ -307,7 +307,7 @@ class LearnedBefore:
 
     @classmethod
     def into(cls, path: str) -> LearnedBefore:
-        """Count what the classifier in a file has learned, if the file keeps enough to tell."""
+        """Count the test documents that a file has learned, if the file keeps enough to tell."""
         from bunrui.store.file import find_seen
         from bunrui.store.store import Store
 
@@ -316,7 +316,7 @@ class LearnedBefore:
 
     @classmethod
     def of(cls, texts: Any) -> LearnedBefore:
-        """Count what some other documents have among them."""
+        """Count the test documents that are among some texts."""
         from bunrui.store.log import Seen
 
         return cls(Seen(_keys(texts)))
