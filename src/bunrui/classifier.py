@@ -915,7 +915,7 @@ def choose_by(
     """
 
     def fit(left_out: LeftOut | None) -> Calibration | Unfitted | None:
-        # Also one that looks worse than none here: on other documents it is better, as `cli/calibrate.py` has measured.
+        # Also one that looks worse than none here: on other documents it is better, as `cli/info.py` has measured.
         if left_out is None or choice is None:
             return None
         has = resolve({name: options[name] for name in ("model", *SETTINGS)}, choice)

@@ -114,9 +114,7 @@ def train_supervised(*values: Any, **named: Any) -> FastText:
 def _arguments(values: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
     """The given parameters; older names of fastText become the present ones."""
     signature = Signature([Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in _DEFAULTS])
-    given = signature.bind_partial(
-        *values, **{_OLDER.get(name, name): value for name, value in named.items()}
-    ).arguments
+    given = signature.bind_partial(*values, **{_OLDER.get(name, name): named[name] for name in named}).arguments
     if not given.get("input"):
         raise ValueError("give the file with the documents as `input`")
     if given.get("loss", "softmax") not in _LOSSES:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any
 
 from bunrui.classifier import AnyClassifier
@@ -20,21 +21,11 @@ from bunrui.evaluation.scores import Ranking
 from bunrui.labels import text_of
 from bunrui.phrases import excerpt, percent, readable
 from bunrui.selection import Audit, Comparison, Suspect
+from bunrui.views import evaluation as views
 from bunrui.views.charts import Bar, bars
 from bunrui.views.comparison import LEGEND, comparison_chart, comparison_table
 from bunrui.views.confusion import Confusion, most_confused
-from bunrui.views.evaluation import (
-    bins_table,
-    calibration_chart,
-    classes_table,
-    curve_table,
-    evaluation_tables,
-    learning_chart,
-    metrics_tables,
-    multilabel_tables,
-    rankings_html,
-    summary,
-)
+from bunrui.views.evaluation import evaluation_tables, metrics_tables, multilabel_tables
 from bunrui.views.explanation import Explanation, excerpt_html, explanation_html, spell, telling_words
 from bunrui.views.markup import Markup, Section, element, fact_list, isolated, joined, page, section
 from bunrui.views.tables import Table, words
@@ -56,6 +47,11 @@ _FEW_LABELS = 12  # whose matrix leaves room beside it
 _MOST_WITH_WORDS, _N_WORDS = 24, 8
 _WORST, _MOST_MISTAKES, _MOST_OF_A_PAIR = 12, 240, 5
 _LONGEST_COPY = 200  # characters
+
+_COLOURS = (
+    "Blue speaks for the {} label, orange for the one that the document has; long texts are cut around the words that "
+    "weigh most."
+)
 
 Facts = Iterable[tuple[str, str]]
 Pair = tuple[Label, Label]
@@ -104,27 +100,21 @@ def evaluation_page(
     True
     """
     metrics = evaluation.metrics
-    documents = {} if texts is None else texts
-    mistakes = [] if texts is None else find_mistakes(evaluation)
-    if isinstance(documents, Mapping):
-        mistakes = [one for one in mistakes if one.row in documents]
+    documents, where = _by_row(texts), _by_row(places)
+    mistakes = [one for one in find_mistakes(evaluation) if one.row in documents] if documents else []
     pairs = _by_pair(mistakes)
     rankings = [evaluation.rank(label) for label in most_confused(metrics, _MOST_CURVES)]
     rankings = [one for one in rankings if not math.isnan(one.roc_auc)]
-    calibration = element("div", calibration_chart(evaluation), bins_table(evaluation).to_html(), class_="pair")
+    table = views.classes_table(metrics, most=_MOST_ROWS, rankings=rankings, is_sortable=True)
+    calibration = views.calibration_chart(evaluation), views.bins_table(evaluation).to_html()
     sections = [
-        section("summary", "Summary", summary(evaluation), _duplicates(n_duplicates, metrics.n)),
+        section("summary", "Summary", views.summary(evaluation), _duplicates(n_duplicates, metrics.n)),
         _confusion(metrics, {pair: f"#pair-{k}" for k, pair in enumerate(pairs)}),
-        section(
-            "labels",
-            "Labels",
-            classes_table(metrics, most=_MOST_ROWS, rankings=rankings, is_sortable=True).to_html(),
-            note="Choose a heading to sort by it.",
-        ),
+        section("labels", "Labels", table.to_html(), note="Choose a heading to sort by it."),
         section(
             "calibration",
             "Calibration",
-            calibration,
+            element("div", *calibration, class_="pair"),
             note="How often it is right where it is so sure. On the dashed line, it is as sure as it is right; larger "
             "points are more documents.",
         ),
@@ -133,8 +123,7 @@ def evaluation_page(
         sections.append(_rankings(evaluation, rankings))
     if curve is not None:
         sections.append(_curve(curve))
-    telling = _words(classifier, metrics) if classifier is not None else None
-    if telling is not None:
+    if classifier is not None and (telling := _words(classifier, metrics)) is not None:
         sections.append(telling)
     if mistakes:
 
@@ -143,8 +132,7 @@ def evaluation_page(
             found = None
             if classifier is not None:
                 found = explain_mistake(classifier, document, mistake, is_learned=is_learned)
-            is_named = places is not None and (not isinstance(places, Mapping) or mistake.row in places)
-            return _mistake(mistake, document, found, places[mistake.row] if places and is_named else "")
+            return _mistake(mistake, document, found, where.get(mistake.row, ""))
 
         sections.append(_mistakes(mistakes[:_WORST], pairs, show))
     return page(title, fact_list(facts), sections)
@@ -202,25 +190,12 @@ def audit_page(
     >>> audit_page(found, found.suspects, [""] * 6).startswith("<!doctype html>")
     True
     """
-    shown = [
-        _mistake(
-            Mistake(one.row, one.given, one.suggested, one.probability, one.suggested_probability),
-            audit.text(one.row),
-            audit.explain(one),
-            places[one.row],
-            "perhaps",
-        )
-        for one in suspects
-    ]
-    sections = [
-        section(
-            "suspects",
-            "Suspects",
-            *(shown or [element("p", "No label is suspect.")]),
-            note="The least likely label comes first. Blue speaks for the suggested label, orange for the one that the "
-            "document has; long texts are cut around the words that weigh most.",
-        )
-    ]
+    shown = []
+    for one in suspects:
+        mistake = Mistake(one.row, one.given, one.suggested, one.probability, one.suggested_probability)
+        shown.append(_mistake(mistake, audit.text(one.row), audit.explain(one), places[one.row], "perhaps"))
+    note = f"The least likely label comes first. {_COLOURS.format('suggested')}"
+    sections = [section("suspects", "Suspects", *(shown or [element("p", "No label is suspect.")]), note=note)]
     if audit.conflicts:
         sections.append(_copies(audit, places))
     known = [("Documents", f"{audit.n_docs:,}"), ("Suspects", f"{len(audit.suspects):,}")]
@@ -238,11 +213,13 @@ def explanation_page(explanation: Explanation) -> str:
     names = [name for name in (explanation.label, explanation.against) if name is not None]
     heading = joined(["Why ", Markup(" and not ".join(map(isolated, names)))])
     total = "score" if explanation.against is None else "difference of the scores"
-    about = element(
-        "p", f"The deeper a colour, the more a word adds. The values add up to the {total}.", class_="muted"
-    )
+    told = f"The deeper a colour, the more a word adds. The values add up to the {total}."
     sections = [section("words", "Words", explanation_html(explanation, shares=True))]
-    return page(f"Why {' and not '.join(map(text_of, names))}", about, sections, heading)
+    return page(f"Why {' and not '.join(map(text_of, names))}", element("p", told, class_="muted"), sections, heading)
+
+
+def _by_row(given: Sequence[Any] | Mapping[int, Any] | None) -> Mapping[int, Any]:
+    return given if isinstance(given, Mapping) else dict(enumerate(() if given is None else given))
 
 
 # --- sections
@@ -253,12 +230,9 @@ def _duplicates(n_duplicates: int | None, n_docs: int) -> Markup | None:
         return None
     if not n_duplicates:
         return element("p", "There are no copies, and no near copies, among the documents.", class_="muted")
-    share = percent(n_duplicates / n_docs)
-    are = (
-        "1 document is a copy, or a near copy, of another"
-        if n_duplicates == 1
-        else f"{n_duplicates:,} documents ({share}) are copies, or near copies, of others"
-    )
+    are = f"{n_duplicates:,} documents ({percent(n_duplicates / n_docs)}) are copies, or near copies, of others"
+    if n_duplicates == 1:
+        are = "1 document is a copy, or a near copy, of another"
     return element("p", f"{are}: what documents say of their copies flatters.", class_="notice")
 
 
@@ -288,7 +262,7 @@ def _rankings(evaluation: Evaluation, rankings: Sequence[Ranking]) -> Section:
     chosen = evaluation.positive
     if chosen not in {one.label for one in rankings}:
         chosen = min(rankings, key=lambda one: one.average_precision).label
-    return section("rankings", "Rankings", rankings_html(rankings, chosen), note=note)
+    return section("rankings", "Rankings", views.rankings_html(rankings, chosen), note=note)
 
 
 def _curve(curve: LearningCurve) -> Section:
@@ -297,8 +271,8 @@ def _curve(curve: LearningCurve) -> Section:
     note = f"Accuracy on {tested}, by growing parts of the rest."
     if curve.n_folds > 1:
         note += " The band goes from the worst fifth to the best."
-    chart = learning_chart(curve.points, has_band=curve.n_folds > 1)
-    pair = element("div", chart, curve_table(curve).to_html(), class_="pair")
+    chart = views.learning_chart(curve.points, has_band=curve.n_folds > 1)
+    pair = element("div", chart, views.curve_table(curve).to_html(), class_="pair")
     return section("learning", "Learning curve", pair, note=note)
 
 
@@ -335,31 +309,23 @@ def _by_pair(mistakes: Sequence[Mistake]) -> dict[Pair, list[Mistake]]:
     for mistake in mistakes:
         by_pair[mistake.true[0], mistake.predicted].append(mistake)
     frequent = sorted(by_pair, key=lambda pair: (-len(by_pair[pair]), pair))
-    shown: dict[Pair, list[Mistake]] = {}
-    left = _MOST_MISTAKES
-    for k in range(_MOST_OF_A_PAIR):
-        for pair in frequent:
-            if k < len(by_pair[pair]) and left:
-                shown.setdefault(pair, []).append(by_pair[pair][k])
-                left -= 1
+    in_turn = ((pair, k) for k in range(_MOST_OF_A_PAIR) for pair in frequent if k < len(by_pair[pair]))
+    shown: dict[Pair, list[Mistake]] = defaultdict(list)
+    for pair, k in islice(in_turn, _MOST_MISTAKES):
+        shown[pair].append(by_pair[pair][k])
     return shown
 
 
 def _mistakes(worst: Sequence[Mistake], pairs: Mapping[Pair, Sequence[Mistake]], show: Any) -> Section:
-    drawn: dict[int, Markup] = {}
-    for mistake in (*worst, *(one for found in pairs.values() for one in found)):
-        if mistake.row not in drawn:
-            drawn[mistake.row] = show(mistake)
+    shown = {one.row: one for one in (*worst, *chain.from_iterable(pairs.values()))}
+    drawn = {row: show(mistake) for row, mistake in shown.items()}
     groups = []
     for k, ((true, predicted), found) in enumerate(pairs.items()):
         heading = element("summary", isolated(true), " → ", isolated(predicted), f" ({len(found)})")
         anchor = element("div", *(drawn[one.row] for one in found), id=f"pair-{k}")
         groups.append(element("details", heading, anchor, class_="screen"))
     by_pair = element("div", element("h3", "By labels"), element("div", *groups, class_="groups"), class_="screen")
-    note = (
-        "Those whose own label is least likely come first. Blue speaks for the predicted label, orange for the one "
-        "that the document has; long texts are cut around the words that weigh most."
-    )
+    note = f"Those whose own label is least likely come first. {_COLOURS.format('predicted')}"
     return section("mistakes", "Mistakes", element("div", *(drawn[one.row] for one in worst)), by_pair, note=note)
 
 
@@ -385,14 +351,10 @@ def _share(probability: float) -> str:
 
 
 def _copies(audit: Audit, places: Sequence[str]) -> Section:
-    rows = [
-        [
-            " / ".join(dict.fromkeys(", ".join(map(text_of, names)) for names in conflict.labels)),
-            conflict.kind,
-            ", ".join(places[row] for row in conflict.rows),
-            excerpt(readable(audit.text(conflict.rows[0])), _LONGEST_COPY),
-        ]
-        for conflict in audit.conflicts
-    ]
+    rows = []
+    for conflict in audit.conflicts:
+        labels = " / ".join(dict.fromkeys(", ".join(map(text_of, names)) for names in conflict.labels))
+        text = excerpt(readable(audit.text(conflict.rows[0])), _LONGEST_COPY)
+        rows.append([labels, conflict.kind, ", ".join(places[row] for row in conflict.rows), text])
     table = Table(words("labels", "kind", "where", "text"), rows, caption="Copies")
     return section("copies", "Copies with different labels", table.to_html())

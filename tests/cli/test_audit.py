@@ -173,8 +173,7 @@ def test_write_edit_and_apply(run, file: str, rows: list[tuple[str, str]]) -> No
     assert next(row for row in found if row["text"] == "cheap money now")["suggested"] == "spam"
 
     same = (
-        "every label of fixes.csv is the given one: nothing was changed. Put the right one into the column label where "
-        "it is wrong (the column suggested has a proposal), and --apply it again\n"
+        "every label of fixes.csv is the given one: correct the column label where it is wrong, and --apply it again\n"
     )
     assert run("audit", file, "--apply", "fixes.csv") == (0, "", same)
     edit("fixes.csv", {"cheap money now": "spam", "lunch at noon": "ham"})
@@ -230,7 +229,9 @@ def test_copies_do_not_swap_their_labels(run, rows: list[tuple[str, str]]) -> No
         lines[n] = f"{digest},{'spam' if label == 'ham' else 'ham'},{rest}"
     Path("fixes.csv").write_text("\n".join(lines) + "\n")
     code, _, err = run("audit", "mail.bunrui", "--apply", "fixes.csv")
-    assert code == 1 and err.startswith(f"error: fixes.csv, lines {twice[0] + 1} and {twice[1] + 1}: these are copies")
+    assert code == 1 and err.startswith(
+        f"error: fixes.csv, lines {twice[0] + 1} and {twice[1] + 1}: these copies of one text "
+    )
 
 
 def test_formulas_are_not_for_spreadsheets(run, rows: list[tuple[str, str]]) -> None:
@@ -302,8 +303,11 @@ def test_bytes_that_are_no_text(run, file: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["train.csv", "--apply", "x"], "--apply changes a classifier, and train.csv is none: correct DATA itself."),
-        (["mail.bunrui", "train.csv"], "mail.bunrui is a classifier: give it alone, or DATA alone."),
+        (["train.csv", "--apply", "x"], "--apply changes one classifier, and no other files: correct DATA itself."),
+        (
+            ["mail.bunrui", "train.csv"],
+            "mail.bunrui is a classifier, and its own documents are read: give it, or DATA, not both.",
+        ),
         (["mail.bunrui", "--apply", "x", "--json"], "--apply goes without --top, --json, --html and --output."),
     ],
 )

@@ -15,8 +15,8 @@ import bunrui
 ROWS = ["cheap pills,spam", "pills now,spam", "meeting at noon,ham", "lunch at noon,ham", "see you,ham"]
 FEW = "warning: that is few: below 100 documents, probabilities stay rough\n"
 WORSE = (
-    "warning: on these documents the probabilities are worse with it than without: too few were predicted wrongly to "
-    "learn from. 'bunrui evaluate {0} TEST' tells how it is on others; 'bunrui undo {0}' takes it back\n"
+    "warning: on these documents, too few of which were predicted wrongly, it makes probabilities worse\n"
+    "'bunrui evaluate {0} TEST' tells how it is on others; 'bunrui undo {0}' takes it back\n"
 )
 
 
@@ -90,7 +90,7 @@ def test_learn_and_calibrate(run, mail: Path) -> None:
     code, out, err = run("learn", "mail.bunrui", "mail.csv", "--calibrate")
     assert (code, out) == (0, "")
     assert err.splitlines()[0] == "learned 4 documents of 2 labels into mail.bunrui in T"
-    assert err.splitlines()[-3] == "calibrated mail.bunrui on 8 documents"
+    assert err.splitlines()[-4] == "calibrated mail.bunrui on 8 documents"
     assert err.endswith(FEW + WORSE.format("mail.bunrui"))
     with bunrui.open(mail) as clf:
         assert clf.is_calibrated
@@ -247,7 +247,9 @@ def test_nobody_is_sent_to_calibrate_a_file_without_texts(run, mail: Path, big: 
     for name in ("mail", "big"):
         run("slim", f"{name}.bunrui", f"{name}-slim.bunrui")
     code, _, err = run("predict", "mail-slim.bunrui", "--line", "pills", "--unsure", "0.05")
-    assert code == 2 and err.startswith("error: --unsure needs a calibration, and mail-slim.bunrui keeps no texts")
+    assert code == 2 and err.startswith(
+        "error: --unsure needs probabilities that can be believed: calibrate the file that it was made from"
+    )
     told = "set model of big-slim.bunrui\nthe probabilities of big-slim.bunrui are no longer calibrated\n"
     assert run("set", "big-slim.bunrui", "--model", "multinomial") == (0, "", told)
 

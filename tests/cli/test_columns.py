@@ -312,12 +312,20 @@ def test_kinds(run) -> None:
         (["--kind", "job"], 2, "--kind takes a column and its kind, such as age=binned, not 'job'."),
         (["--kind", "=text"], 2, "--kind takes a column and its kind, such as age=binned, not '=text'."),
         (["--kind", "job=text", "--kind", "job=skip"], 2, "--kind names the column 'job' twice: give it one kind."),
-        (["--text", "note"], 2, "--columns reads all columns, and --text is for text: leave one of the two out."),
-        (["--analyzer", "ja"], 2, "--columns reads tables, and --analyzer is for text: leave one of the two out."),
+        (
+            ["--text", "note"],
+            2,
+            "--columns reads all columns of tables: leave --text and the options of the analyzer out.",
+        ),
+        (
+            ["--analyzer", "ja"],
+            2,
+            "--columns reads all columns of tables: leave --text and the options of the analyzer out.",
+        ),
         (
             ["--words", "2", "--html"],
             2,
-            "--columns reads tables, and --words, --html is for text: leave one of the two",
+            "--columns reads all columns of tables: leave --text and the options of the analyzer out.",
         ),
         (
             ["--label", "wage"],

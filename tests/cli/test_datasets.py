@@ -18,10 +18,7 @@ from bunrui.cli.datasets import _transfer
 from bunrui.datasets import CORPORA
 from tests.support.waiting import PATIENCE
 
-WAYS = (
-    "write 'datasets list' to see the corpora, 'datasets fetch NAME' to get one, such as imdb, or 'datasets path NAME' "
-    "to find its folder."
-)
+WAYS = "write 'datasets list', 'datasets fetch NAME' or 'datasets path NAME', such as imdb."
 SMS = "ham\tOk lar...\nspam\tFree entry in 2 a wkly comp\nham\tü there?\n"
 TERMS = """sms: SMS Spam Collection 1 (Almeida et al. 2011)
 licence: CC BY 4.0. Creative Commons Attribution 4.0, as the UCI Machine Learning Repository says. \

@@ -41,7 +41,7 @@ def test_several_labels(run, mail: Path) -> None:
     code, out, err = run("evaluate", "mail.bunrui", "test.jsonl", "--json")
     assert (code, json.loads(out)["accuracy"]) == (0, 1.0)
     assert err.splitlines()[0] == "warning: never learned, so always mistaken: news"
-    assert err.splitlines()[1].startswith("1 document has several labels, and any of them counts as right; ")
+    assert err.splitlines()[1].startswith("any label of 1 document with several counts as right; ")
 
 
 def test_other_models_and_columns(run, mail: Path) -> None:
@@ -176,11 +176,11 @@ def test_folds(run, by: str, model: str, tmp_path: Path) -> None:
     ("options", "message"),
     [
         (["data.csv", "--loo", "--folds", "2"], "not both"),
-        (["data.csv", "--by", "id"], "give --folds K"),
-        (["data.csv", "--loo", "--by", "id"], "give --folds K"),
+        (["data.csv", "--by", "id"], "--by goes with --folds."),
+        (["data.csv", "--loo", "--by", "id"], "--by goes with --folds."),
         (["data.csv", "--loo", "--separator", ""], "invalid value for '--separator': it is empty."),
         (["data.csv", "--loo", "--model", "nbsvm"], "give --folds K in place of --loo"),
-        (["data.csv", "--folds", "2", "--by", "id"], "some documents have no id: read or learn them with --id COLUMN"),
+        (["data.csv", "--folds", "2", "--by", "id"], "some documents have no id: give an --id COLUMN"),
         (["data.csv", "--loo", "--labels"], "--labels needs a classifier and documents to test"),
         (["mail.bunrui"], "give DATA, or --loo or --folds"),
         (["mail.bunrui", "data.csv", "--loo"], "is a classifier"),
@@ -205,13 +205,15 @@ def test_documents_that_are_not_kept_cannot_predict_each_other(run, tmp_path: Pa
 def test_copies_are_counted(run, tmp_path: Path) -> None:
     Path("data.csv").write_text(DATA + "cheap pills 1,spam,a\n")
     one = (
-        "1 document (7.7%) is a copy, or a near copy, of others, which makes the result look better; "
+        "copies or near copies of other documents, 1 of 13 (7.7%), make the result look better; "
         "--folds 5 --by id keeps together what has the same id\n"
     )
     assert run("evaluate", "data.csv", "--loo", "--id", "who").err == one
     assert run("evaluate", "data.csv", "--loo").err == one.partition(";")[0] + "\n"  # without ids
     Path("data.csv").write_text(DATA + "cheap pills 1,spam,a\n" * 2)
-    assert run("evaluate", "data.csv", "--loo").err.startswith("2 documents (14.3%) are copies, or near copies, of")
+    assert run("evaluate", "data.csv", "--loo").err.startswith(
+        "copies or near copies of other documents, 2 of 14 (14.3%), "
+    )
 
 
 def test_rows_of_tables_are_no_near_copies(run, tmp_path: Path) -> None:
@@ -222,7 +224,7 @@ def test_rows_of_tables_are_no_near_copies(run, tmp_path: Path) -> None:
     assert "near" not in run("audit", "t.bunrui").out
     Path("t.csv").write_text(f"label,age,city\n{rows}a,20,Rome\n")
     run("learn", "u.bunrui", "t.csv", "--columns")
-    assert run("evaluate", "u.bunrui", "--folds", "2").err.startswith("1 document (4.8%) is a copy of others, which")
+    assert run("evaluate", "u.bunrui", "--folds", "2").err.startswith("copies of other documents, 1 of 21 (4.8%), make")
 
 
 def test_documents_with_several_labels_are_told(run, tmp_path: Path) -> None:
@@ -230,7 +232,7 @@ def test_documents_with_several_labels_are_told(run, tmp_path: Path) -> None:
     Path("m.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     run("learn", "m.bunrui", "m.jsonl")
     told = (
-        "3 documents have several labels, and any of them counts as right; 'bunrui evaluate FILE TEST --labels' "
+        "any label of 3 documents with several counts as right; 'bunrui evaluate FILE TEST --labels' "
         "measures all of them\n"
     )
     for data in (["m.bunrui", "m.jsonl"], ["m.jsonl", "--folds", "3"], ["m.bunrui", "--loo"]):
@@ -259,7 +261,7 @@ def test_what_cannot_be_done_is_refused_before_anything_is_read(run, tmp_path: P
     ("options", "err"),
     [
         (["--by", "source"], "all documents have the same source: give several files, or leave --by out."),
-        (["--by", "id", "--id", "label"], "all documents have the same id: give another --id COLUMN, or leave --by"),
+        (["--by", "id", "--id", "label"], "all documents have the same id: give an --id COLUMN with different ids, or"),
     ],
 )
 def test_parts_that_cannot_be_made(run, tmp_path: Path, options: list[str], err: str) -> None:
@@ -292,8 +294,8 @@ def test_documents_that_were_learned(run, keep: str, tmp_path: Path) -> None:
     Path("data.csv").write_text(DATA)
     Path("new.csv").write_text("text,label\ncheap pills 1,spam\nsee you,ham\n")
     run("learn", "d.bunrui", "data.csv", "--keep", keep)
-    all_of_them = "warning: 12 of 12 test documents were learned by d.bunrui: the result looks better than it is\n"
-    one_of_them = "warning: 1 of 2 test documents was learned by d.bunrui: the result looks better than it is\n"
+    all_of_them = "warning: d.bunrui has learned 12 of 12 test documents: the result looks better than it is\n"
+    one_of_them = "warning: d.bunrui has learned 1 of 2 test documents: the result looks better than it is\n"
     for options in ([], ["--model", "multinomial"], ["--labels"]):
         assert run("evaluate", "d.bunrui", "data.csv", *options).err == (all_of_them if keep != "nothing" else "")
         assert run("evaluate", "d.bunrui", "new.csv", *options).err == (one_of_them if keep != "nothing" else "")
@@ -311,7 +313,7 @@ def test_rows_of_tables_that_were_learned(run, tmp_path: Path) -> None:
     Path("t.csv").write_text("age,colour,label\n1,red,x\n2,blue,y\n3,red,x\n4,blue,y\n")
     run("learn", "t.bunrui", "t.csv", "--columns")
     assert run("evaluate", "t.bunrui", "t.csv").err.endswith(
-        "warning: 4 of 4 test documents were learned by t.bunrui: the result looks better than it is\n"
+        "warning: t.bunrui has learned 4 of 4 test documents: the result looks better than it is\n"
     )
 
 
@@ -372,20 +374,17 @@ def test_a_classifier_that_has_learned_texts_and_tokens(run, how: list[str], tmp
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Room for ten probabilities."""
-    from bunrui.cli import collection, evaluate
+    from bunrui.cli import evaluate
 
-    for module in (collection, evaluate):
-        monkeypatch.setattr(module, "MOST_PROBABILITIES", 10)
+    monkeypatch.setattr(evaluate, "_MOST_PROBABILITIES", 10)
 
 
 @pytest.mark.parametrize("options", [[], ["--html", "a.html"], ["--positive", "spam"], ["--json"]])
 def test_metrics_of_many_documents(run, mail: Path, few: None, options: list[str]) -> None:
     Path("data.csv").write_text(DATA)
     code, out, err = run("evaluate", "mail.bunrui", "data.csv", *options)
-    assert code == 0 and err == (
-        "12 documents and 2 labels are too many to measure the probabilities: there is nothing for --positive, and no "
-        "page for --html\n"
-    )
+    told = "12 documents of 2 labels have too many probabilities to measure: no --positive, and no page\n"
+    assert code == 0 and err == told
     assert json.loads(out)["n"] == 12 if "--json" in options else out.startswith("accuracy ")
     assert not Path("a.html").exists()
 
@@ -395,8 +394,8 @@ def test_many_documents_that_predict_each_other(run, few: None, how: list[str], 
     Path("data.csv").write_text(DATA)
     assert run("evaluate", "data.csv", *how) == (
         *(1, ""),
-        "error: 12 documents of 2 labels have more than 10 probabilities: learn some of them into a FILE, and 'bunrui "
-        "evaluate FILE' the others\n",
+        "error: 12 documents of 2 labels have too many probabilities to measure: learn some of them into a FILE, and "
+        "'bunrui evaluate FILE' the others\n",
     )
 
 

@@ -215,7 +215,7 @@ def test_a_sample_of_raw_to_count(run, files: Path) -> None:
         ),
         (
             ["--top", "1", "-o", "x.csv"],
-            "the name 'x.csv' does not tell the format: give it one of .parquet .pq .jsonl .ndjson",
+            "the name 'x.csv' does not tell the format: give it one of .parquet .jsonl",
         ),
         (
             ["--top", "1", "--raw", "-"],

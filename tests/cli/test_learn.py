@@ -46,8 +46,7 @@ def test_a_first_line_that_looks_like_a_row_is_told(run) -> None:
         0,
         "",
         "learned 2 documents of 2 labels into a.bunrui in T\n"
-        "warning: the first line of a.csv was taken for the names of its columns, but looks like a row: if it is one, "
-        "put a line with the names above it\n",
+        "warning: the first line of a.csv was read as names of columns: if it is a row, put such a line above it\n",
     )
 
 
@@ -532,15 +531,15 @@ def test_unlearn_by_no_digest(run, named: str, digest: str) -> None:
     assert run("unlearn", named, "--by-digest", digest) == (
         2,
         "",
-        f"error: --by-digest takes 32 hexadecimal digits, or the first of them, at least 4, not {digest.lower()!r}: "
-        "'bunrui log a.bunrui --documents' lists them.\nTry 'bunrui unlearn --help'.\n",
+        f"error: --by-digest takes 4 to 32 hexadecimal digits, as 'bunrui log --documents' has them, not "
+        f"{digest.lower()!r}.\nTry 'bunrui unlearn --help'.\n",
     )
 
 
 @pytest.mark.parametrize(
     ("keep", "why"),
     [
-        ("digests", "keeps digests, but no texts, so that the words of its documents are not known"),
+        ("digests", "keeps digests of its documents"),
         ("nothing", "keeps nothing of its documents"),
     ],
 )
@@ -555,11 +554,11 @@ def test_unlearn_by_name_needs_texts(run, named: str, keep: str, why: str) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "say which documents: give DATA, --by-id or --by-digest."),
-        (["a.csv", "--by-id", "1"], "say which documents by one of DATA, --by-id and --by-digest, not by several."),
+        ([], "say which documents, by one of DATA, --by-id and --by-digest."),
+        (["a.csv", "--by-id", "1"], "say which documents, by one of DATA, --by-id and --by-digest."),
         (
             ["--by-id", "1", "--by-digest", "2"],
-            "say which documents by one of DATA, --by-id and --by-digest, not by several.",
+            "say which documents, by one of DATA, --by-id and --by-digest.",
         ),
     ],
 )

@@ -145,8 +145,7 @@ def test_relabel_where_digests_are_kept(run) -> None:
         assert run("relabel", box, *which, "--to", "ham") == (
             1,
             "",
-            "error: a.bunrui keeps digests, but no texts, so that the words of its documents are not known: give the "
-            "texts as DATA\n",
+            "error: a.bunrui keeps digests of its documents: give the texts as DATA\n",
         )
     assert state(run) == before
 
@@ -215,14 +214,14 @@ def test_relabel_no_documents(run, box: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--to", "x"], "say which documents: give DATA, --by-id or --by-digest."),
+        (["--to", "x"], "say which documents, by one of DATA, --by-id and --by-digest."),
         (
             ["docs.jsonl", "--by-id", "a", "--to", "x"],
-            "say which documents by one of DATA, --by-id and --by-digest, not by several.",
+            "say which documents, by one of DATA, --by-id and --by-digest.",
         ),
         (
             ["--by-id", "a", "--by-digest", "b", "--to", "x"],
-            "say which documents by one of DATA, --by-id and --by-digest, not by several.",
+            "say which documents, by one of DATA, --by-id and --by-digest.",
         ),
         (["docs.jsonl"], "missing option '--to'."),
         (["docs.jsonl", "--to", ""], "invalid value for '--to': it is empty."),
@@ -405,7 +404,7 @@ def test_forget_needs_to_know_what(run, box: str) -> None:
 @pytest.mark.parametrize("option", [["--before", "2199-01-01"], ["--source", "none"]])
 def test_forget_needs_texts(run, option: list[str]) -> None:
     for keep, why in (
-        ("digests", "keeps digests, but no texts, so that the words of its documents are not known"),
+        ("digests", "keeps digests of its documents"),
         ("nothing", "keeps nothing of its documents"),
     ):
         learn_kept(run, keep)
@@ -428,9 +427,7 @@ def test_rename(run, keep: str) -> None:
         f"renamed 'spam' to 'junk' (2 documents): {NOW} 4 documents of 3 labels now\n",
     )
     assert labels(run) == {"ad": 1, "ham": 2, "junk": 2}
-    assert run("undo", box).err == (
-        f"took back the renaming of a label of 2 documents: {NOW} 4 documents of 3 labels now\n"
-    )
+    assert run("undo", box).err == (f"took back the rename of 2 documents: {NOW} 4 documents of 3 labels now\n")
     assert state(run) == before
 
 

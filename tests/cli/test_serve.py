@@ -74,11 +74,11 @@ def test_a_token_from_the_environment_is_not_shown(mail: Path, start: Start, mon
         (("--token", "語"), "a token consists of letters, digits and signs of ASCII, without spaces."),
         (
             ("--cors", "example.org"),
-            "'example.org' is no origin: give the scheme, the host and the port, such as https://example.org.",
+            "'example.org' is no origin: give scheme, host and port, such as https://example.org.",
         ),
         (
             ("--cors", "https://example.org/"),
-            "'https://example.org/' is no origin: give the scheme, the host and the port, such as https://example.org.",
+            "'https://example.org/' is no origin: give scheme, host and port, such as https://example.org.",
         ),
     ],
 )

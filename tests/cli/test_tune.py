@@ -127,7 +127,7 @@ def test_metrics(run, news: Path, metric: str) -> None:
 def test_copies_are_told(run, news: Path) -> None:
     news.write_text(news.read_text() * 2)
     _, _, err = run("tune", "news.jsonl", "--out", "best.bunrui", "--budget", "0.001")
-    assert err.startswith("100 documents (50.0%) are copies, or near copies, of others")
+    assert err.startswith("copies or near copies of other documents, 100 of 200 (50.0%), ")
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_small_and_odd_data(run, tmp_path: Path, rows: str) -> None:
     [
         ([], 2, "error: missing option '--out'.\nTry 'bunrui tune --help'.\n"),
         (["--out", ""], 2, "error: invalid value for '--out': it is empty.\nTry 'bunrui tune --help'.\n"),
-        (["--out", "b", "--by", "id"], 2, "error: --by says how --folds are made: give --folds K, too.\n"),
+        (["--out", "b", "--by", "id"], 2, "error: --by goes with --folds.\n"),
         (["--out", "b", "--budget", "0"], 2, "error: invalid value for '--budget': give more than 0 seconds.\n"),
         (
             ["--out", "b", "--metric", "auc"],
@@ -182,7 +182,7 @@ def test_small_and_odd_data(run, tmp_path: Path, rows: str) -> None:
         (
             ["--out", "b", "--folds", "3", "--by", "id"],
             2,
-            "error: some documents have no id: read or learn them ",
+            "error: some documents have no id: give an --id COLUMN ",
         ),
     ],
 )

@@ -102,14 +102,13 @@ def _run(arguments: list[str]) -> int:
     except Exception as error:
         if debug:
             raise
+        command = (context and context.invoked_subcommand) or ""
         if hasattr(error, "format_message"):  # wrong usage: typer has no public name for it
-            if context is not None and context.invoked_subcommand == "deliver":
+            if command == "deliver":
                 from bunrui.cli.deliver import pass_on
 
                 pass_on()
-            return _wrong_usage(error, context)
-        command = (context and context.invoked_subcommand) or ""
-        failed = _NO_ANSWER.get(command, 1)
+            return _wrong_usage(error, command)
         if isinstance(error, OSError):
             error = BunruiError.of_system(error)
         if isinstance(error, BunruiError):
@@ -119,11 +118,11 @@ def _run(arguments: list[str]) -> int:
                 return _NO_ANSWER.get(command, _WRONG_USAGE)
         else:
             say(f"error: {type(error).__name__}: {error}\nThis should not happen: bunrui --debug … shows where it did.")
-        return failed
+        return _NO_ANSWER.get(command, 1)
     return 0
 
 
-def _wrong_usage(error: Any, root: Any) -> int:
+def _wrong_usage(error: Any, command: str) -> int:
     from bunrui.cli.console import say
 
     message = error.format_message().strip()
@@ -131,12 +130,9 @@ def _wrong_usage(error: Any, root: Any) -> int:
         message = message[:1].lower() + message[1:]
     if getattr(error, "option_name", "")[1:2].isdigit():
         message += " A label that begins with a dash stands behind --, as in 'bunrui words FILE -- -1'."
-    if error.ctx is not None:
-        command = error.ctx.command_path
-    else:
-        command = f"bunrui {root.invoked_subcommand or ''}".strip()
-    say(f"error: {message}\nTry '{command} --help'.")
-    return _NO_ANSWER.get(command.removeprefix("bunrui "), int(error.exit_code))
+    path = f"bunrui {command}".strip() if error.ctx is None else error.ctx.command_path
+    say(f"error: {message}\nTry '{path} --help'.")
+    return _NO_ANSWER.get(command, int(error.exit_code))
 
 
 def _flushed(code: int) -> int:

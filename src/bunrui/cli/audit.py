@@ -12,9 +12,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bunrui
-from bunrui.cli.collection import collect, is_classifier
 from bunrui.cli.console import interrupts, say, show, to_json, uninterrupted
-from bunrui.cli.documents import DIGITS, require
+from bunrui.cli.documents import DIGITS, collect, is_classifier, require
 from bunrui.cli.options import Analysis, LabelledDocuments, Model
 from bunrui.cli.output import check_folder, check_name, replace_when_done, write_page
 from bunrui.cli.parameters import LabelledData, flag, option
@@ -24,26 +23,23 @@ from bunrui.phrases import counted, excerpt, one_line
 from bunrui.views.tables import Column, Table, words
 
 if TYPE_CHECKING:
-    from bunrui.selection import Audit, Conflict, Suspect
+    from bunrui.selection import Audit, Suspect
 
 _TOP = 20
 
 
 def audit(
-    *,
     data: LabelledData,
     documents: LabelledDocuments,
     model: Model,
-    top: int | None = option("--top", "N", "List N documents (20).", min=1),
-    json: bool = flag("--json", "As JSON."),
-    html: str | None = option("--html", "PATH", "Write a page that shows why, in colours."),
+    top: int | None = option("N", "List N documents (20).", min=1),
+    json: bool = flag("As JSON."),
+    html: str | None = option("PATH", "Write a page that shows why, in colours."),
     output: str | None = option(
-        "--output", "PATH", "Write a CSV file to edit, with all suspects, or with the first --top.", "-o"
+        "PATH", "Write a CSV file to edit, with all suspects, or with the first --top.", "--output", "-o"
     ),
     apply: str | None = option(
-        "--apply",
-        "PATH",
-        "Relabel the classifier by an edited file: the rows whose label differs from the given one.",
+        "PATH", "Relabel the classifier by an edited file: the rows whose label differs from the given one."
     ),
 ) -> None:
     """Find labels that look wrong.
@@ -68,11 +64,9 @@ def audit(
       bunrui audit train.csv --json | jq -r '.suspects[].line'
     """
     is_file = is_classifier(data[0])
-    if is_file and len(data) > 1:
-        raise OptionError(f"{data[0]} is a classifier: give it alone, or DATA alone.")
     if apply is not None:
-        if not is_file:
-            raise OptionError(f"--apply changes a classifier, and {data[0]} is none: correct DATA itself.")
+        if not is_file or len(data) > 1:
+            raise OptionError("--apply changes one classifier, and no other files: correct DATA itself.")
         if json or html is not None or output is not None or top is not None:
             raise OptionError("--apply goes without --top, --json, --html and --output.")
         apply_fixes(data[0], apply)
@@ -143,24 +137,19 @@ def _as_dict(result: Audit, listed: tuple[Suspect, ...], places: list[Place]) ->
     }
 
 
-def _suspect_row(result: Audit, suspect: Suspect, places: list[Place]) -> tuple[str, ...]:
+def _print(result: Audit, listed: tuple[Suspect, ...], places: list[Place]) -> None:
     from bunrui.views.explanation import spell
 
-    against = "  ".join(spell(word.feature) for word in result.words(suspect))
-    labels = (_join_labels(suspect.given), _join_labels(suspect.better))
-    text = _beginning(result.text(suspect.row))
-    return (f"{suspect.probability:.4f}", *labels, str(places[suspect.row]), against, text)
-
-
-def _conflict_row(result: Audit, conflict: Conflict, places: list[Place]) -> tuple[str, ...]:
-    labels = " / ".join(dict.fromkeys(map(_join_labels, conflict.labels)))
-    where = "  ".join(str(places[row]) for row in conflict.rows)
-    return (conflict.kind, labels, "", where, "", _beginning(result.text(conflict.rows[0])))
-
-
-def _print(result: Audit, listed: tuple[Suspect, ...], places: list[Place]) -> None:
-    suspects = [_suspect_row(result, suspect, places) for suspect in listed]
-    copies = [_conflict_row(result, conflict, places) for conflict in result.conflicts]
+    suspects, copies = [], []
+    for suspect in listed:
+        labels = _join_labels(suspect.given), _join_labels(suspect.better)
+        against = "  ".join(spell(word.feature) for word in result.words(suspect))
+        text = _beginning(result.text(suspect.row))
+        suspects.append((f"{suspect.probability:.4f}", *labels, str(places[suspect.row]), against, text))
+    for conflict in result.conflicts:
+        both = " / ".join(dict.fromkeys(map(_join_labels, conflict.labels)))
+        where = "  ".join(str(places[row]) for row in conflict.rows)
+        copies.append((conflict.kind, both, "", where, "", _beginning(result.text(conflict.rows[0]))))
     for names, found in ((("P(label)", "label", "suggested"), suspects), (("copies", "labels", ""), copies)):
         rows = [list(map(one_line, row)) for row in found]
         if not sys.stdout.isatty():
@@ -207,8 +196,7 @@ def _beginning(document: Any) -> str:
     ('a b', 'cheap pills', 'noon')
     """
     text = document[: 10 * _EXCERPT] if isinstance(document, str) else " ".join(list(document)[:_EXCERPT])
-    text = " ".join(text.split())
-    return excerpt(text, _EXCERPT)
+    return excerpt(" ".join(text.split()), _EXCERPT)
 
 
 def write_fixes(path: str, result: Audit, places: list[Place], top: int | None, *, then: str) -> None:
@@ -221,22 +209,20 @@ def write_fixes(path: str, result: Audit, places: list[Place], top: int | None, 
     suspects = {suspect.row: suspect for suspect in result.suspects}
     keys = [digest.tobytes().hex() for digest in document_digests(result.texts)] if why else []
     copies = Counter((keys[row], write_labels(result.labels[row])) for row in range(len(keys)))
-    seen = set()
+    first: dict[tuple[str, str], int] = {}  # the first row of each text with its labels
+    for row in why:
+        first.setdefault((keys[row], write_labels(result.labels[row])), row)
     # Spreadsheets take UTF-8 by its mark alone.
     with replace_when_done(path) as unfinished, open(unfinished, "w", encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(_COLUMNS)
-        for row, reason in why.items():
-            digest, given = key = keys[row], write_labels(result.labels[row])
-            if key in seen:
-                continue
-            seen.add(key)
+        for (digest, given), row in first.items():
             suspect = suspects.get(row)
             suggestion = (write_labels(suspect.better), f"{suspect.probability:.4f}") if suspect else ("", "")
             place = places[row]
             names = _tame(place.id or ""), _tame(place.source or ""), "" if place.line is None else place.line
             text = _tame(one_line(_beginning(result.text(row))))
-            writer.writerow([digest, given, given, *suggestion, reason, copies[key], *names, text])
+            writer.writerow([digest, given, given, *suggestion, why[row], copies[digest, given], *names, text])
     say(f"wrote {counted(len(why), 'document')} into {path}: change the column label where it is wrong{then}")
 
 
@@ -297,23 +283,26 @@ def apply_fixes(file: str, path: str) -> None:
     _check_copies(path, rows)
     changes = [row for row in rows if row.has != row.gets]
     if not changes:
-        say(
-            f"every label of {path} is the given one: nothing was changed. Put the right one into the column label "
-            "where it is wrong (the column suggested has a proposal), and --apply it again"
-        )
+        say(f"every label of {path} is the given one: correct the column label where it is wrong, and --apply it again")
         return
     with interrupts("interrupted; nothing was changed"), bunrui.open(file) as classifier:
         require(classifier, "text", "unlearn the documents with their old labels, and learn them with the new ones")
         known = Counter((document.digest, tuple(document.labels)) for document in classifier.documents())
         labels = set(classifier.counts.live_labels)
         texts, read = set(map(text_of, labels)), classifier.label_named
+
+        def meant(name: str) -> Any:
+            """The label, perhaps without spaces around it that nobody has meant."""
+            return read(name.strip() if name not in texts and name.strip() in texts else name)
+
         changes = [change._replace(has=tuple(map(read, change.has))) for change in changes]
         for change in changes:
             if change.key not in known:
-                raise _unknown_error(f"{path}, line {change.line}", file, change, {digest for digest, _ in known})
-        changes = [
-            change._replace(gets=tuple(read(_find_near(name, texts)) for name in change.gets)) for change in changes
-        ]
+                wrong = f"no document of {file} has the digest {change.digest}"
+                if change.digest in {digest for digest, _ in known}:
+                    wrong = f"this document has another label than {_join_labels(change.has)!r} now"
+                raise UnlearnError(f"{path}, line {change.line}: {wrong}: audit {file} again")
+        changes = [change._replace(gets=tuple(map(meant, change.gets))) for change in changes]
         changes = [change for change in changes if change.has != change.gets]
         with uninterrupted():
             n_docs = classifier.relabel_each((change.digest, change.has, change.gets) for change in changes)
@@ -328,35 +317,19 @@ def apply_fixes(file: str, path: str) -> None:
     say(f"relabelled {counted(n_docs, 'document')} of {file}; 'bunrui undo {file}' takes that back")
 
 
-def _find_near(name: str, labels: set[str]) -> str:
-    """The label that was meant, where spaces around it are all that is different."""
-    return name.strip() if name not in labels and name.strip() in labels else name
-
-
-def _unknown_error(place: str, file: str, change: _Change, digests: set[str]) -> Exception:
-    if change.digest in digests:
-        has = _join_labels(change.has)
-        return UnlearnError(f"{place}: this document has another label than {has!r} now: audit {file} again")
-    return UnlearnError(f"{place}: no document of {file} has the digest {change.digest}: audit {file} again")
-
-
 def _check_copies(path: str, rows: list[_Change]) -> None:
     """Refuse rows that say different things of the same documents."""
     first: dict[tuple[str, tuple[Any, ...]], _Change] = {}
     for row in rows:
         other = first.setdefault(row.key, row)
         if other.gets != row.gets:
-            raise DataError(
-                f"{path}, lines {other.line} and {row.line}: these are the same text with the same label: change both, "
-                "or neither"
-            )
+            said = "these are the same text with the same label: change both, or neither"
+            raise DataError(f"{path}, lines {other.line} and {row.line}: {said}")
     for row in first.values():
         other = first.get((row.digest, tuple(sorted(row.gets))), row)
         if other is not row and other.has != other.gets:
-            raise DataError(
-                f"{path}, lines {row.line} and {other.line}: these are copies of one text, which would get each "
-                "other's labels: change only one of them"
-            )
+            said = "these copies of one text would get each other's labels: change only one of them"
+            raise DataError(f"{path}, lines {row.line} and {other.line}: {said}")
 
 
 def _rows(path: str) -> list[_Change]:

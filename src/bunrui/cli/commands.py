@@ -10,14 +10,16 @@ import dataclasses
 import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, Field, fields
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
 import typer
 from typer.core import TyperGroup
+from typer.models import OptionInfo
 
-from bunrui.errors import choose_one
+from bunrui.cli.parameters import flag
+from bunrui.errors import OptionError, choose_one
 
 
 class _Home(NamedTuple):
@@ -55,7 +57,7 @@ COMMANDS = {
     "info": _Home("info", "Look after", "Show the labels, counts and settings of a classifier, and what it keeps."),
     "set": _Home("info", "Look after", "Change the model of a classifier, or its options."),
     "choose": _Home("info", "Look after", "Choose the model that suits the documents of a classifier."),
-    "calibrate": _Home("calibrate", "Look after", "Calibrate the probabilities of a classifier."),
+    "calibrate": _Home("info", "Look after", "Calibrate the probabilities of a classifier."),
     "log": _Home("log", "Look after", "Show the changes of a classifier, or its documents."),
     "check": _Home("log", "Look after", "Check a file for damage."),
     "train": _Home(
@@ -86,9 +88,6 @@ class _Commands(TyperGroup):
         self.commands = names  # for "Did you mean"
         self._is_listing = False
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(COMMANDS)
-
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
             return None
@@ -102,13 +101,8 @@ class _Commands(TyperGroup):
 
 def root() -> Any:
     """The command `bunrui`."""
-    app = typer.Typer(
-        name="bunrui",
-        cls=_Commands,
-        rich_markup_mode="rich",
-        context_settings=_SETTINGS,
-    )
-    app.callback()(_bunrui)
+    app = typer.Typer(name="bunrui", cls=_Commands, rich_markup_mode="rich", context_settings=_SETTINGS)
+    app.callback()(_flat(_bunrui))
     return _spare(typer.main.get_command(app))
 
 
@@ -121,10 +115,8 @@ def _version(wanted: bool) -> None:
 
 
 def _bunrui(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False,
+    version: bool = flag("Show the version.", callback=_version, is_eager=True),
+    debug: bool = flag("Show where an error came from."),
 ) -> None:
     """Classify text by counting: learn, unlearn and merge exactly, in English, Japanese, Chinese, Korean and any mix.
 
@@ -162,23 +154,26 @@ def _flat(function: Callable[..., None]) -> Callable[..., None]:
     """The function as typer reads it: in place of each group of options (a dataclass), the options themselves."""
     signature = inspect.signature(function, eval_str=True)
     groups: dict[str, Any] = {}
-    parameters = []
-    for parameter in signature.parameters.values():
+    declared: dict[str, tuple[Any, Any, str | None]] = {}  # the type of each parameter, its declaration and its panel
+    for name, parameter in signature.parameters.items():
         if dataclasses.is_dataclass(parameter.annotation):
-            group: Any = parameter.annotation
-            groups[parameter.name] = group
-            hints = get_type_hints(group)
-            parameters += [_parameter(field.name, hints[field.name], field, group.panel) for field in fields(group)]
+            groups[name] = parameter.annotation
+            group, hints = groups[name], get_type_hints(parameter.annotation)
+            declared |= {field.name: (hints[field.name], field, group.panel) for field in fields(group)}
         else:
-            parameters.append(_parameter(parameter.name, parameter.annotation, parameter.default))
+            declared[name] = parameter.annotation, parameter.default, None
 
     def command(**values: Any) -> None:
+        for name, (_, field, _) in declared.items():
+            needed = field.metadata["needs"] if isinstance(field, Field) else None
+            if needed is not None and not values[needed] and values[name] not in (field.default, (), []):
+                raise OptionError(f"{_spell(name)} goes with {_spell(needed)}.")
         for name, group in groups.items():
             values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
         function(**values)
 
     command.__doc__, command.__name__ = function.__doc__, function.__name__
-    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    command.__signature__ = signature.replace(parameters=[_parameter(name, *each) for name, each in declared.items()])  # type: ignore[attr-defined]
     return command
 
 
@@ -189,9 +184,15 @@ def _parameter(name: str, annotation: Any, declared: Any, panel: str | None = No
         info = declared.metadata["parameter"]
         if panel is not None:
             info.rich_help_panel = panel
+        if isinstance(info, OptionInfo) and info.default is ...:  # no name was given; of a flag, typer would make two
+            info.default = _spell(name)
         annotation = Annotated[annotation, info]
         default = inspect.Parameter.empty if declared.default is MISSING else declared.default
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _spell(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 # --- parameters without pydantic
@@ -208,8 +209,8 @@ def _spare(command: Any) -> Any:
         params: list[Any] = params_of(context)  # with --help, which is made there
         for param in params:
             theirs = getattr(param, "get_runtime_param", None)
-            if theirs is not None and not isinstance(theirs, _Plain):
-                param.get_runtime_param = _Plain(param, theirs)
+            if theirs is not None and not isinstance(theirs, partial):
+                param.get_runtime_param = partial(_Plain, theirs)
             if param.type_descriptor.annotation is bool:
                 param.metavar = ""  # a flag: the help would show <bool> as if it took a value
         return params
@@ -218,33 +219,27 @@ def _spare(command: Any) -> Any:
     return command
 
 
-class _Plain:
+class _Plain(NamedTuple):
     """Reads strings and choices, and leaves other values to typer; says itself which numbers are right."""
 
-    def __init__(self, param: Any, theirs: Callable[[], Any]) -> None:
-        self._theirs = theirs
-        annotation = param.type_descriptor.annotation
-        self._is_text = annotation in (str, list[str])
-        self._choices = get_args(annotation) if param.type_descriptor.is_choice else ()
-        self._number = _describe_numbers(annotation, param.min, param.max) if annotation in (int, float) else None
-        self._several = param.multiple or param.nargs == -1
-
-    def __call__(self) -> _Plain:
-        return self
+    theirs: Callable[[], Any]
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        annotation = param.type_descriptor.annotation
+        choices = get_args(annotation) if param.type_descriptor.is_choice else ()
         if value is None:
-            return () if self._several else None
-        if (self._is_text and isinstance(value, (str, list, tuple))) or value in self._choices:
+            return () if param.multiple or param.nargs == -1 else None
+        if (annotation in (str, list[str]) and isinstance(value, (str, list, tuple))) or value in choices:
             return value
-        if self._choices:
-            raise typer.BadParameter(f"{choose_one(value, self._choices)}, not {value!r}.", ctx=ctx, param=param)
+        if choices:
+            raise typer.BadParameter(f"{choose_one(value, choices)}, not {value!r}.", ctx=ctx, param=param)
         try:
-            return self._theirs().coerce(value, param, ctx)
+            return self.theirs().coerce(value, param, ctx)
         except typer.BadParameter:
-            if self._number is None:
+            if annotation not in (int, float):
                 raise
-            raise typer.BadParameter(f"it should be {self._number}, not {value}.", ctx=ctx, param=param) from None
+            expected = _describe_numbers(annotation, param.min, param.max)
+            raise typer.BadParameter(f"it should be {expected}, not {value}.", ctx=ctx, param=param) from None
 
 
 def _describe_numbers(kind: type, least: float | None, most: float | None) -> str:

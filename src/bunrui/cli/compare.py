@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 import bunrui
-from bunrui.cli.collection import LearnedBefore, collect, say_duplicates
 from bunrui.cli.console import interrupts, kept_whole, live, say, show, to_json
-from bunrui.cli.documents import reads_tables
+from bunrui.cli.documents import Collection, LearnedBefore, collect, reads_tables, say_duplicates
 from bunrui.cli.options import PANEL, Analysis, LabelledDocuments, Model, Parts
 from bunrui.cli.output import check_folder, check_name, write_page
 from bunrui.cli.parameters import LabelledData, flag, option, split_names
@@ -20,30 +19,29 @@ from bunrui.labels import as_list, type_of
 from bunrui.phrases import counted
 
 if TYPE_CHECKING:
-    from bunrui.cli.collection import Collection
-    from bunrui.selection import Comparison, Tuning
+    from bunrui.selection import Comparison
     from bunrui.selection.compare import Progress, Row
     from bunrui.selection.settings import Settings
     from bunrui.selection.tune import Search
 
 
 def compare(
-    *,
     data: LabelledData,
     documents: LabelledDocuments,
     parts: Parts,
-    test: str | None = option("--test", "FILE", "Test documents with labels."),
-    loo: bool = flag("--loo", "Predict each document by all the others; for models that are not trained.", panel=PANEL),
-    models: str | None = option("--models", "NAMES", "Only these models; by default all.", callback=split_names),
+    test: str | None = option("FILE", "Test documents with labels."),
+    loo: bool = flag(
+        "Predict each document by all the others; for models that are not trained.", rich_help_panel=PANEL
+    ),
+    models: str | None = option("NAMES", "Only these models; by default all.", callback=split_names),
     analyzers: str | None = option(
-        "--analyzers",
         "NAMES",
         "universal, words, ja, zh, ko; words:2 has pairs of words, too. By default those that suit the text.",
         callback=split_names,
     ),
-    baselines: bool = flag("--baselines", "Add scikit-learn's LinearSVC and LogisticRegression on TF-IDF."),
-    html: str | None = option("--html", "PATH", "Write a page with a diagram, too."),
-    json: bool = flag("--json", "All figures, as JSON."),
+    baselines: bool = flag("Add scikit-learn's LinearSVC and LogisticRegression on TF-IDF."),
+    html: str | None = option("PATH", "Write a page with a diagram, too."),
+    json: bool = flag("All figures, as JSON."),
 ) -> None:
     """Compare all models on your documents.
 
@@ -67,10 +65,10 @@ def compare(
       bunrui compare threads.jsonl --id thread --folds 5 --by id
     """
     from bunrui.selection.compare import check_models
+    from bunrui.views.comparison import ComparisonTable
 
     if sum((test is not None, parts.folds is not None, loo)) > 1:
         raise OptionError("give one of --test, --folds and --loo, not several.")
-    parts.check()
     check_name(html)
     chosen: Any = models  # names, since the callback has split them
     check_models(chosen, loo=loo, baselines=baselines)
@@ -79,7 +77,16 @@ def compare(
         kind = type_of(name for row in found.labels for name in as_list(row))
         tested = _texts([test], documents, kind) if test is not None else None
         folds = parts.of(found) if parts.by is not None else parts.folds
-        result = _compare(found, tested, models=chosen, analyzers=analyzers, folds=folds, loo=loo, baselines=baselines)
+        options = {"models": chosen, "analyzers": analyzers, "folds": folds, "loo": loo, "baselines": baselines}
+        with live() as show_live:
+
+            def watch(progress: Progress) -> None:
+                done = progress.done
+                table = partial(ComparisonTable, done) if done.rows else None
+                show_live(table, f"{len(done.rows) + 1} of {progress.n_all}: {progress.now}")
+
+            test_on = None if tested is None else (tested.texts, tested.labels)
+            result = bunrui.selection.compare(found.texts, found.labels, test=test_on, watch=watch, **options)
         if tested is None:
             say_duplicates(found)
         else:
@@ -88,34 +95,6 @@ def compare(
             learned.say(data[0])
     for reason in result.skipped:
         say(f"left out: {reason}")
-    _report(result, data, html, json=json)
-
-
-def _texts(data: list[str], documents: LabelledDocuments, label_type: type | None = None) -> Collection:
-    """The documents of files, or of a classifier that keeps texts; no tables."""
-    found = collect(data, documents, Model(), Analysis(), label_type=label_type)
-    if reads_tables(found.classifier):
-        raise OptionError(f"{data[0]} is a classifier of tables, which have a model of their own: give texts.")
-    return found
-
-
-def _compare(found: Collection, tested: Collection | None, **options: Any) -> Comparison:
-    from bunrui.views.comparison import ComparisonTable
-
-    with live() as show_live:
-
-        def watch(progress: Progress) -> None:
-            done = progress.done
-            table = partial(ComparisonTable, done) if done.rows else None
-            show_live(table, f"{len(done.rows) + 1} of {progress.n_all}: {progress.now}")
-
-        test = None if tested is None else (tested.texts, tested.labels)
-        return bunrui.selection.compare(found.texts, found.labels, test=test, watch=watch, **options)
-
-
-def _report(result: Comparison, data: list[str], html: str | None, *, json: bool) -> None:
-    from bunrui.views.comparison import ComparisonTable
-
     if json:
         print(to_json(result.to_dict()))
     else:
@@ -124,6 +103,14 @@ def _report(result: Comparison, data: list[str], html: str | None, *, json: bool
     if html is not None:
         name = ", ".join(map(os.path.basename, data))
         write_page(html, bunrui.report.comparison_page(result, facts=[("Data", name)]))
+
+
+def _texts(data: list[str], documents: LabelledDocuments, label_type: type | None = None) -> Collection:
+    """The documents of files, or of a classifier that keeps texts; no tables."""
+    found = collect(data, documents, Model(), Analysis(), label_type=label_type)
+    if reads_tables(found.classifier):
+        raise OptionError(f"{data[0]} is a classifier of tables, which have a model of their own: give texts.")
+    return found
 
 
 def _advise(result: Comparison) -> None:
@@ -166,18 +153,17 @@ def _check_seconds(given: float | None) -> float | None:
 def tune(
     *,
     data: LabelledData,
-    out: str = option("--out", "FILE", "The classifier that is made.", required=True),
+    out: str = option("FILE", "The classifier that is made.", required=True),
     budget: float | None = option(
-        "--budget",
         "SECONDS",
         "Stop after this time, and take the best so far. The automatic choice is always measured.",
         callback=_check_seconds,
     ),
-    fast: bool = flag("--fast", "Leave out nbsvm and arow, which are trained: seconds in place of minutes."),
+    fast: bool = flag("Leave out nbsvm and arow, which are trained: seconds in place of minutes."),
     metric: Literal["accuracy", "macro_f1", "log_loss"] = option(
-        "--metric", "NAME", "accuracy, macro_f1 or log_loss.", default="accuracy"
+        "NAME", "accuracy, macro_f1 or log_loss.", default="accuracy"
     ),
-    json: bool = flag("--json", "What was tried and chosen, as JSON."),
+    json: bool = flag("What was tried and chosen, as JSON."),
     documents: LabelledDocuments,
     parts: Parts,
 ) -> None:
@@ -199,41 +185,32 @@ def tune(
       bunrui tune mail.bunrui --out better.bunrui --budget 60
       bunrui tune threads.jsonl --id thread --out best.bunrui --folds 5 --by id
     """
-    parts.check()
+    from bunrui.views.comparison import trial_table
+
     check_folder(out, is_new=True)
     with interrupts(f"interrupted; {out} was not made"):
         found = _texts(data, documents)
         cut = parts.of(found)
         say_duplicates(found)
-        tuning = _tune(found, cut, metric=metric, budget=budget, fast=fast)
-        _learn(out, found, tuning)
+        given: Any = found.classifier.analyzer  # of a file or of the command line: no function
+        analyzer = bunrui.AnalyzerSpec(name=given) if isinstance(given, str) else given
+        options = {"folds": cut, "analyzer": analyzer, "metric": metric, "budget": budget, "fast": fast}
+        with live() as show_live:
+
+            def watch(search: Search, settings: Settings) -> None:
+                table = partial(trial_table, search) if search.trials else None
+                show_live(table, f"{len(search.trials) + 1}: {settings.describe()}")
+
+            tuning = bunrui.selection.tune(found.texts, found.labels, watch=watch, **options)
+        chosen = tuning.settings
+        made = bunrui.store.creating(out, keep="text", analyzer=chosen.analyzer, **chosen.options())
+        with kept_whole(made) as classifier, classifier.learning(note={"tuned": tuning.note()}) as session:
+            for start in range(0, len(found.texts), _BATCH):
+                rows = slice(start, start + _BATCH)
+                names = {"ids": found.ids[rows], "sources": found.sources[rows]}
+                session.add(found.texts[rows], found.labels[rows], **names)
     if json:
         print(to_json(tuning.to_dict()))
     else:
         print(tuning.reason())
     say(f"learned {counted(len(found.labels), 'document')} into {out}")
-
-
-def _tune(found: Collection, parts: Any, **options: Any) -> Tuning:
-    from bunrui.views.comparison import trial_table
-
-    given: Any = found.classifier.analyzer  # of a file or of the command line: no function
-    analyzer = bunrui.AnalyzerSpec(name=given) if isinstance(given, str) else given
-    with live() as show_live:
-
-        def watch(search: Search, settings: Settings) -> None:
-            table = partial(trial_table, search) if search.trials else None
-            show_live(table, f"{len(search.trials) + 1}: {settings.describe()}")
-
-        return bunrui.selection.tune(found.texts, found.labels, folds=parts, analyzer=analyzer, watch=watch, **options)
-
-
-def _learn(out: str, found: Collection, tuning: Tuning) -> None:
-    """Make the classifier, as a whole or not at all, and have it learn all documents."""
-    chosen = tuning.settings
-    made = bunrui.store.creating(out, keep="text", analyzer=chosen.analyzer, **chosen.options())
-    with kept_whole(made) as classifier, classifier.learning(note={"tuned": tuning.note()}) as session:
-        for start in range(0, len(found.texts), _BATCH):
-            rows = slice(start, start + _BATCH)
-            names = {"ids": found.ids[rows], "sources": found.sources[rows]}
-            session.add(found.texts[rows], found.labels[rows], **names)

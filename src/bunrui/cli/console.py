@@ -93,16 +93,11 @@ def say_reading(reader: Reader) -> None:
     for encoding, n_files in reader.encodings.items():
         say(f"{counted(n_files, 'file')} {'was' if n_files == 1 else 'were'} read as {encoding}")
     for name in reader.doubtful_headers[:3]:
-        say(
-            f"warning: the first line of {name} was taken for the names of its columns, but looks like a row: if it is "
-            "one, put a line with the names above it"
-        )
+        say(f"warning: the first line of {name} was read as names of columns: if it is a row, put such a line above it")
     for name in reader.progress.unread_labels[:1]:
         given = text_of(next(source.label for source in reader.sources if source.label is not None))
-        say(
-            f"the column {reader.options.label!r} of {name} is not read: --as gives all documents the label "
-            f"{one_line(given)}"
-        )
+        column = reader.options.label
+        say(f"the column {column!r} of {name} is not read: --as gives all documents the label {one_line(given)}")
     if reader.n_skipped:
         reasons = "".join(f"\n  {describe(error)}" for error in reader.progress.skipped[:3])
         more = "\n  …" if reader.n_skipped > 3 else ""
@@ -150,7 +145,6 @@ class Bar:
         self._quiet = quiet or not sys.stderr.isatty()
         self._started = time.perf_counter()
         self._progress: Any = None
-        self._task: Any = None
         self.n_docs = 0
 
     def __enter__(self) -> Bar:
@@ -184,11 +178,10 @@ class Bar:
         if self._quiet:
             return
         if self._progress is None and self.seconds > self._PATIENCE:
-            self._progress, self._task = _progress(self._reader.bytes_total)
+            self._progress = _progress(self._reader.bytes_total)
         if self._progress is not None:
-            self._progress.update(
-                self._task, completed=self._reader.bytes_read, documents=self.n_docs, rate=self._rate()
-            )
+            done = {"completed": self._reader.bytes_read, "documents": self.n_docs, "rate": self._rate()}
+            self._progress.update(self._progress.task_ids[0], **done)
 
     @property
     def seconds(self) -> float:
@@ -207,21 +200,16 @@ class Bar:
         return f"{rate:,.{0 if rate >= 10 else 1}f} MB/s" if is_known else ""
 
 
-def _progress(total: int | None) -> tuple[Any, Any]:
+def _progress(total: int | None) -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns: list[Any] = [
-        BarColumn(),
-        TextColumn("{task.fields[documents]:,} documents"),
-        DownloadColumn() if total else TextColumn("{task.completed:,} bytes"),
-        TextColumn("{task.fields[rate]}"),
-    ]
-    if total:
-        columns.append(TimeRemainingColumn())
+    n_docs, rate = TextColumn("{task.fields[documents]:,} documents"), TextColumn("{task.fields[rate]}")
+    columns = (BarColumn(), n_docs, DownloadColumn(), rate, TimeRemainingColumn())
     progress = Progress(*columns, console=Console(stderr=True), transient=True)
+    progress.add_task("", total=total or None, documents=0, rate="")
     progress.start()
-    return progress, progress.add_task("", total=total, documents=0, rate="")
+    return progress
 
 
 _BESIDE = 8  # lines beside the rows: heads, the present step, the prompt

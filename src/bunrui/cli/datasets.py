@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -32,20 +31,15 @@ _MOST_SPLITS = 3  # that have a line each
 _NARROW, _WIDE = 60, 110  # terminals: below the one there is room for names and titles, from the other on for all
 
 
-def _names() -> list[str]:
-    return list(bunrui.datasets.CORPORA)
-
-
 def datasets(
-    *,
     action: str | None = argument("ACTION", "list, fetch or path.", autocompletion=lambda: [*_ACTIONS]),
-    name: str | None = argument("NAME", "The corpus.", autocompletion=_names),
+    name: str | None = argument("NAME", "The corpus.", autocompletion=lambda: [*bunrui.datasets.CORPORA]),
     source: str | None = option(
-        "--from",
         "PATH",
         "With fetch: your own copy, that is the publisher's file, or a folder with the file or its contents.",
+        "--from",
     ),
-    json: bool = flag("--json", "With list: one JSON object a line."),
+    json: bool = flag("With list: one JSON object a line."),
 ) -> None:
     """Download public corpora from their official addresses: mail, news, reviews, tables.
 
@@ -68,10 +62,7 @@ def datasets(
       bunrui datasets fetch sms --from ~/Downloads/smsspamcollection.zip
     """
     if action not in _ACTIONS or (name is None) != (action == "list"):
-        raise OptionError(
-            "write 'datasets list' to see the corpora, 'datasets fetch NAME' to get one, such as imdb, or 'datasets "
-            "path NAME' to find its folder."
-        )
+        raise OptionError("write 'datasets list', 'datasets fetch NAME' or 'datasets path NAME', such as imdb.")
     if source is not None and action != "fetch":
         raise OptionError("--from goes with 'datasets fetch NAME'.")
     if json and action != "list":
@@ -124,25 +115,21 @@ def _fields(corpus: Corpus, documents: str) -> tuple[str, ...]:
 
 
 def _show(rows: list[tuple[Corpus, str | None]]) -> None:
-    """Show a table on the terminal, and below it the names of the UCI tables."""
+    """Show a table on the terminal, with a ✓ for corpora that are here, and below it the names of the UCI tables."""
     alone = [(corpus, here) for corpus, here in rows if not corpus.name.startswith(_GROUP)]
-    show(_table(alone, stdout_console().width))
+    columns = [*words("", "name", "lang", "documents"), *numbers("labels", "size"), *words("licence")]
+    columns.append(Column("title", is_number=False, overflow="fold"))
+    width = stdout_console().width
+    left_out = set() if width >= _WIDE else {"labels", "licence"}
+    left_out |= {"lang", "documents", "size"} if width < _NARROW else set()
+    cells = [("✓" if here else "", *_fields(corpus, _documents(corpus))) for corpus, here in alone]
+    show(Table(columns, cells).filled(left_out))
     grouped = [(corpus, here) for corpus, here in rows if corpus.name.startswith(_GROUP)]
     print(f"\n{len(grouped)} tables of the UCI repository, as {_GROUP}NAME:")
     for has_address, what in ((True, "to be fetched"), (False, "to be brought as ARFF, with fetch --from PATH")):
         these = ((corpus.name, here) for corpus, here in grouped if corpus.has_address == has_address)
         names = (name.removeprefix(_GROUP) + (" ✓" if here else "") for name, here in these)
         show(Padding(Text(f"{what}: {', '.join(names)}"), (0, 0, 0, 2)))
-
-
-def _table(rows: list[tuple[Corpus, str | None]], width: int) -> Any:
-    """The corpora; a ✓ marks those that are here."""
-    columns = [*words("", "name", "lang", "documents"), *numbers("labels", "size"), *words("licence")]
-    columns.append(Column("title", is_number=False, overflow="fold"))
-    left_out = set() if width >= _WIDE else {"labels", "licence"}
-    left_out |= {"lang", "documents", "size"} if width < _NARROW else set()
-    cells = [("✓" if here else "", *_fields(corpus, _documents(corpus))) for corpus, here in rows]
-    return Table(columns, cells).filled(left_out)
 
 
 def _documents(corpus: Corpus) -> str:
@@ -176,6 +163,8 @@ def _transfer() -> Iterator[Report]:
 
 
 def _fetch(name: str, source: str | None) -> None:
+    import pyarrow.parquet as pq
+
     from bunrui.datasets.corpora import find_corpus
 
     corpus = find_corpus(name)
@@ -188,12 +177,6 @@ def _fetch(name: str, source: str | None) -> None:
     stopped = "interrupted; run it again, and the download goes on where it stopped"
     with interrupts(stopped), _transfer() as report:
         home = bunrui.datasets.fetch(name, source, report=report, notice=say)
-    _say_written(corpus, home)
-
-
-def _say_written(corpus: Corpus, home: Path) -> None:
-    import pyarrow.parquet as pq
-
     for split in corpus.splits:
         for file in (home / f"{split}.parquet", home / f"{split}-unlabelled.parquet"):
             if file.is_file():

@@ -9,9 +9,9 @@ import typer
 
 import bunrui
 from bunrui.cli import without_collecting
-from bunrui.cli.calibrate import Doubts, unsure_option
 from bunrui.cli.console import describe, say, uninterrupted
 from bunrui.cli.documents import reads_tables, say_new
+from bunrui.cli.info import Doubts, unsure_option
 from bunrui.cli.parameters import Classifier, flag, option
 from bunrui.errors import BunruiError, OptionError, UnlearnError
 from bunrui.labels import is_known, text_of
@@ -23,13 +23,12 @@ _USUAL = "spam"
 
 
 def deliver(
-    *,
     file: Classifier,
-    positive: str | None = option("--positive", "LABEL", "The label with exit code 0: spam, if it is left out."),
+    positive: str | None = option("LABEL", "The label with exit code 0: spam, if it is left out."),
     unsure: float | None = unsure_option("Answer unsure"),
-    train: str | None = option("--train", "LABEL", "Learn the mail as LABEL; write nothing."),
-    untrain: str | None = option("--untrain", "LABEL", "Unlearn the mail, which was learned as LABEL; write nothing."),
-    exit_zero: bool = flag("--exit-zero", "Exit with 0, whatever the answer."),
+    train: str | None = option("LABEL", "Learn the mail as LABEL; write nothing."),
+    untrain: str | None = option("LABEL", "Unlearn the mail, which was learned as LABEL; write nothing."),
+    exit_zero: bool = flag("Exit with 0, whatever the answer."),
 ) -> None:
     """Write a mail from standard input to standard output, with its label in its headers.
 
@@ -60,7 +59,7 @@ def deliver(
         said = describe(known, "deliver") if isinstance(known, BunruiError) else f"{type(error).__name__}: {error}"
         say(f"error: {said}")
         if is_filter:
-            _pass_on(data)
+            pass_on(data)
         raise typer.Exit(FAILED) from None
     _write(mail)
     raise typer.Exit(code)
@@ -110,15 +109,12 @@ def _train(file: str, data: bytes, train: str | None, untrain: str | None) -> No
         say_new([label], known or [label])
 
 
-def pass_on() -> None:
-    """Write the mail as it came: for whoever has called the command in a wrong way."""
-    if not sys.stdin.isatty():
-        _pass_on(sys.stdin.buffer.read())
-
-
-def _pass_on(data: bytes) -> None:
+def pass_on(data: bytes | None = None) -> None:
+    """Write the mail as it came; one that nobody has read yet, for whoever has called the command in a wrong way."""
     from bunrui.deliver import remove_label
 
+    if data is None:
+        data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read()
     _write(remove_label(data))
 
 

@@ -9,7 +9,6 @@ import threading
 import webbrowser
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
@@ -19,11 +18,7 @@ from bunrui.cli.console import interrupts, say, stdout_console
 from bunrui.cli.parameters import flag
 from bunrui.cli.serve import check_packages
 from bunrui.data import read
-from bunrui.errors import OptionError
 from bunrui.views.tables import Column, Table, numbers, words
-
-if TYPE_CHECKING:
-    from bunrui.evaluation import Metrics
 
 _FOLDS = 5
 _WIDTH = 100
@@ -34,9 +29,8 @@ Rows = list[dict[str, str]]
 
 
 def demo(
-    *,
-    serve: bool = flag("--serve", "Open a page in the browser, on the same sentences, until Ctrl-C."),
-    no_browser: bool = flag("--no-browser", "With --serve: print the address of the page, and open nothing."),
+    serve: bool = flag("Open a page in the browser, on the same sentences, until Ctrl-C."),
+    no_browser: bool = flag("With --serve: print the address of the page, and open nothing.", needs="serve"),
 ) -> None:
     """Show what bunrui does, on 400 short sentences of news in four languages.
 
@@ -50,20 +44,11 @@ def demo(
       bunrui demo | less
       bunrui demo --serve
     """
-    if no_browser and not serve:
-        raise OptionError("--no-browser is for --serve: give both, or none.")
     if serve:
         _serve(read("demo"), open_browser=not no_browser)
         return
-    console = stdout_console(min(_WIDTH, stdout_console().width))
-    corpus, queries = read("demo"), read("queries")
     with interrupts("interrupted"), _temporary() as classifier:
-        _learn(console, classifier, corpus)
-        _evaluate(console, classifier, corpus)
-        _predict(console, classifier, queries)
-        _explain(console, classifier, queries)
-        _correct(console, classifier, queries)
-    _heading(console, "Now yours", "bunrui learn mine.bunrui train.csv", "bunrui --help")
+        _tour(stdout_console(min(_WIDTH, stdout_console().width)), classifier, read("demo"), read("queries"))
 
 
 @contextmanager
@@ -95,78 +80,56 @@ def _serve(corpus: Rows, *, open_browser: bool) -> None:
         run(classifier, Settings(token, host_names(_HOST, port)), opened)
 
 
-def _heading(console: Console, title: str, *commands: str) -> None:
-    console.print()
-    console.rule(Text(title, "bold"), align="left")
-    for command in commands:
-        console.print(Text(f"$ {command}", "cyan"))
-    console.print()
+def _tour(console: Console, classifier: bunrui.StoredClassifier, corpus: Rows, queries: Rows) -> None:
+    import numpy as np
 
+    from bunrui.views.evaluation import metrics_tables
 
-def _learn(console: Console, classifier: bunrui.StoredClassifier, corpus: Rows) -> None:
-    _heading(console, "Learn", "bunrui learn news.bunrui news.jsonl", "bunrui info news.bunrui")
+    def heading(title: str, *commands: str) -> None:
+        console.print()
+        console.rule(Text(title, "bold"), align="left")
+        for command in commands:
+            console.print(Text(f"$ {command}", "cyan"))
+        console.print()
+
+    heading("Learn", "bunrui learn news.bunrui news.jsonl", "bunrui info news.bunrui")
     classifier.learn([row["text"] for row in corpus], [row["label"] for row in corpus])
     known = classifier.info()
     labels = ", ".join(f"{label} {n}" for label, n in known["labels"].items())
     console.print(f"{known['documents']} documents in English, Japanese, Chinese and Korean: {labels}")
     console.print(f"{known['features']:,} features, model {known['model']}, {known['size'] / 1000:,.0f} kB on disk")
 
-
-def _evaluate(console: Console, classifier: bunrui.StoredClassifier, corpus: Rows) -> None:
-    from bunrui.views.evaluation import metrics_tables
-
-    _heading(
-        console,
+    heading(
         f"Evaluate: each of {_FOLDS} parts is unlearned, predicted and learned again",
         "bunrui unlearn news.bunrui part1.jsonl",
         "bunrui evaluate news.bunrui part1.jsonl",
         "bunrui learn news.bunrui part1.jsonl",
     )
-    console.print(metrics_tables(_folds(classifier, corpus)))
-
-
-def _folds(classifier: bunrui.StoredClassifier, corpus: Rows) -> Metrics:
-    """Every sentence predicted by a classifier that never saw it."""
     tally = bunrui.evaluation.Tally()
     for fold in range(_FOLDS):
         part = corpus[fold::_FOLDS]
-        texts, labels = [row["text"] for row in part], [row["label"] for row in part]
-        classifier.unlearn(texts, labels)
-        tally.add(labels, classifier.predict(texts))
-        classifier.learn(texts, labels)
-    return tally.metrics()
+        given = [row["text"] for row in part], [row["label"] for row in part]
+        classifier.unlearn(*given)
+        tally.add(given[1], classifier.predict(given[0]))
+        classifier.learn(*given)
+    console.print(metrics_tables(tally.metrics()))
 
-
-def _predict(console: Console, classifier: bunrui.StoredClassifier, queries: Rows) -> None:
-    _heading(console, "Predict: P(class | text)", "bunrui predict news.bunrui new.jsonl --top 5")
-    rows = []
-    for row, shares in zip(queries, classifier.predict_proba([row["text"] for row in queries]), strict=True):
+    heading("Predict: P(class | text)", "bunrui predict news.bunrui new.jsonl --top 5")
+    texts, rows = [row["text"] for row in queries], []
+    probabilities, before = classifier.predict_proba(texts), classifier.scores(texts)
+    for row, shares in zip(queries, probabilities, strict=True):
         cells = [Text(f"{p:.3f}", "bold green" if p == shares.max() else "") for p in shares]
         rows.append([row["text"], row["label"], *cells])
-    text = Column("text", is_number=False, overflow="cut", max_width=34)
-    console.print(Table([text, *words("true"), *numbers(*map(str, classifier.classes_))], rows))
+    column = Column("text", is_number=False, overflow="cut", max_width=34)
+    console.print(Table([column, *words("true"), *numbers(*map(str, classifier.classes_))], rows))
 
+    text = texts[int(probabilities.max(axis=1).argmin())]
+    heading("Explain: why the least sure of them", f'bunrui explain news.bunrui "{text[:20]}…"')
+    explanation = classifier.explain(text)
+    console.print(explanation)
 
-def _least_sure(classifier: bunrui.StoredClassifier, queries: Rows) -> str:
-    texts = [row["text"] for row in queries]
-    return texts[int(classifier.predict_proba(texts).max(axis=1).argmin())]
-
-
-def _explain(console: Console, classifier: bunrui.StoredClassifier, queries: Rows) -> None:
-    text = _least_sure(classifier, queries)
-    _heading(console, "Explain: why the least sure of them", f'bunrui explain news.bunrui "{text[:20]}…"')
-    console.print(classifier.explain(text))
-
-
-def _correct(console: Console, classifier: bunrui.StoredClassifier, queries: Rows) -> None:
-    import numpy as np
-
-    texts = [row["text"] for row in queries]
-    text = _least_sure(classifier, queries)
-    was, other = list(classifier.explain(text).probabilities)[:2]
-    before = classifier.scores(texts)
-    _heading(
-        console,
+    was, other = list(explanation.probabilities)[:2]
+    heading(
         f"Correct: say that it is {other}, and take that back",
         f'echo "{text[:20]}…" | bunrui learn news.bunrui - --as {other}',
         "bunrui undo news.bunrui",
@@ -174,7 +137,6 @@ def _correct(console: Console, classifier: bunrui.StoredClassifier, queries: Row
     classifier.learn([text], [other])
     console.print(f"it was [bold]{was}[/]; learned as {other}, it is [bold]{classifier.predict([text])[0]}[/]")
     classifier.undo()
-    same = np.array_equal(before, classifier.scores(texts))
-    console.print(
-        f"undone, it is [bold]{classifier.predict([text])[0]}[/]; all scores the same to the last bit: {same}"
-    )
+    same, now = np.array_equal(before, classifier.scores(texts)), classifier.predict([text])[0]
+    console.print(f"undone, it is [bold]{now}[/]; all scores the same to the last bit: {same}")
+    heading("Now yours", "bunrui learn mine.bunrui train.csv", "bunrui --help")

@@ -10,21 +10,24 @@ from __future__ import annotations
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bunrui
-from bunrui.cli.console import say
-from bunrui.errors import BunruiError, OptionError, StoreError, UnlearnError
+from bunrui.cli.console import Bar, say, say_reading
+from bunrui.engines.stream import texts_of
+from bunrui.errors import BunruiError, DataError, OptionError, StoreError, UnlearnError
 from bunrui.labels import type_of
+from bunrui.phrases import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bunrui.classifier import AnyClassifier
-    from bunrui.cli.options import Chosen
+    from bunrui.cli.options import Analysis, Chosen, LabelledDocuments, Model
+    from bunrui.store.log import Seen
 
 
 _FEW_BYTES = 1 << 16
@@ -94,11 +97,6 @@ def labels_in(batch: pa.RecordBatch) -> set[Any]:
     return set(labels.unique().to_pylist())
 
 
-def several_in(batch: pa.RecordBatch) -> int:
-    """How many documents have several labels."""
-    return sum(len(row) > 1 for row in batch["label"].to_pylist() if isinstance(row, list))
-
-
 @contextmanager
 def locate_errors(batch: pa.RecordBatch | None) -> Iterator[None]:
     """A block in which errors about a row of a batch say where the row comes from."""
@@ -115,32 +113,24 @@ def require(classifier: bunrui.StoredClassifier, keep: str, otherwise: str) -> N
     """Refuse a file that keeps less of its documents, and say what to do otherwise."""
     from bunrui.store.store import KEEPS
 
-    if KEEPS.index(classifier.keep) >= KEEPS.index(keep):
-        return
-    if classifier.keep == "nothing":
-        raise StoreError(f"{classifier.path} keeps nothing of its documents: {otherwise}")
-    raise StoreError(
-        f"{classifier.path} keeps digests, but no texts, so that the words of its documents are not known: {otherwise}"
-    )
+    if KEEPS.index(classifier.keep) < KEEPS.index(keep):
+        raise StoreError(f"{classifier.path} keeps {classifier.keep} of its documents: {otherwise}")
 
 
 def find_chosen(classifier: bunrui.StoredClassifier, chosen: Chosen) -> dict[str, Any]:
-    """The documents that were named on the command line, as the classifier takes them."""
+    """The documents that were named on the command line, as the classifier takes them.
+
+    Users may give the first digits of a digest, which `bunrui log` shows on a terminal.
+    """
     if chosen.by_id:
         return {"ids": list(chosen.by_id)}
-    return {"digests": _complete_digests(classifier, [digest.lower() for digest in chosen.by_digest or []])}
-
-
-def _complete_digests(classifier: bunrui.StoredClassifier, given: list[str]) -> list[str]:
-    """Whole digests; users may give the first digits, which `bunrui log` shows on a terminal."""
+    given = [digest.lower() for digest in chosen.by_digest or []]
     for digest in given:
         if not re.fullmatch(f"[0-9a-f]{{4,{DIGITS}}}", digest):
-            raise OptionError(
-                f"--by-digest takes {DIGITS} hexadecimal digits, or the first of them, at least 4, not {digest!r}: "
-                f"'bunrui log {classifier.path} --documents' lists them."
-            )
+            digits = f"4 to {DIGITS} hexadecimal digits, as 'bunrui log --documents' has them"
+            raise OptionError(f"--by-digest takes {digits}, not {digest!r}.")
     if all(len(digest) == DIGITS for digest in given):
-        return given
+        return {"digests": given}
     known = {document.digest for document in classifier.documents() if document.digest.startswith(tuple(given))}
     found = {digest: [whole for whole in known if whole.startswith(digest)] for digest in given}
     for digest, whole in found.items():
@@ -149,7 +139,7 @@ def _complete_digests(classifier: bunrui.StoredClassifier, given: list[str]) -> 
             raise point_to_log(classifier, missing)
         if len(whole) > 1:
             raise UnlearnError(f"{len(whole)} texts have digests that begin with {digest!r}: give more digits")
-    return [whole[0] for whole in found.values()]
+    return {"digests": [whole[0] for whole in found.values()]}
 
 
 def point_to_log(classifier: bunrui.StoredClassifier, error: Exception) -> Exception:
@@ -161,7 +151,7 @@ _MOST_LABELS = 5000  # that are looked through for one that is like another
 _MOST_GROUPS = 3
 
 
-def say_alike(labels: Collection[Any]) -> None:
+def say_alike(labels: Sequence[Any]) -> None:
     """Warn of labels that people take for one.
 
     >>> import contextlib, sys
@@ -181,7 +171,7 @@ def say_alike(labels: Collection[Any]) -> None:
         say(f"warning: {len(alike) - _MOST_GROUPS:,} more groups of labels differ only in spaces")
 
 
-def say_new(given: Iterable[Any], known: Collection[Any]) -> None:
+def say_new(given: Iterable[Any], known: Sequence[Any]) -> None:
     """Say which labels are new, and which known label is nearly the same.
 
     >>> import contextlib, sys
@@ -201,3 +191,144 @@ def say_new(given: Iterable[Any], known: Collection[Any]) -> None:
 def reads_tables(classifier: AnyClassifier) -> bool:
     """Whether a classifier is one of tables."""
     return bool(getattr(classifier.analyzer, "name", classifier.analyzer) == "columns")
+
+
+# --- documents that predict each other
+
+_SQLITE = b"SQLite format 3\0"
+
+
+class Collection(NamedTuple):
+    """Documents in memory, and a classifier with the right options, which has not learned them yet."""
+
+    texts: Any
+    labels: list[Any]  # a label, or a list of labels
+    sources: list[str | None]
+    ids: list[str | None]
+    classifier: AnyClassifier
+    lines: list[int | None]
+
+
+def is_classifier(path: str) -> bool:
+    """Whether a file is a classifier."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError:
+        return False
+
+
+def collect(
+    data: list[str],
+    documents: LabelledDocuments,
+    model: Model,
+    analysis: Analysis,
+    check: Callable[[AnyClassifier], None] = lambda classifier: None,
+    label_type: type | None = None,
+) -> Collection:
+    """The documents of files, or of a classifier that keeps texts; `check` sees the classifier before they are read.
+
+    The labels of files get `label_type`; without it, the type of the first label.
+    """
+    if is_classifier(data[0]):
+        if len(data) > 1:
+            raise OptionError(f"{data[0]} is a classifier, and its own documents are read: give it, or DATA, not both.")
+        if analysis.given() or documents != type(documents)():
+            raise OptionError(f"{data[0]} is a classifier: its documents are read as they were learned.")
+        return _kept(data[0], model, check)
+
+    classifier = bunrui.TextClassifier(analyzer=bunrui.AnalyzerSpec(**analysis.given()), **model.given())
+    check(classifier)
+    reader = documents.read(data, labelled=True, label_type=label_type)
+    rows = read_all(reader, "done")
+    say_reading(reader)
+    return Collection(rows["text"], rows["label"], rows["source"], rows["id"], classifier, rows["line"])
+
+
+def _kept(path: str, model: Model, check: Callable[[AnyClassifier], None]) -> Collection:
+    from bunrui.evaluation.loo import kept_documents
+
+    with bunrui.open(path, read_only=True) as opened:
+        require(opened, "text", "they can predict each other only with texts")
+        classifier = bunrui.TextClassifier(**opened.with_model(**model.given()).get_params())
+        check(classifier)
+        classifier.set_calibration(opened.calibration)
+        if opened.pool_weight is not None and opened.pool_weight.weight:
+            say(f"measured without the texts that have no label; 'bunrui info {path}' tells how much they help")
+        rows = kept_documents(opened)
+    if not rows:
+        raise DataError("there are no documents to be read: nothing was done")
+    labels = [row.labels[0] if len(row.labels) == 1 else row.labels for row in rows]
+    texts, sources, ids = ([getattr(row, name) for row in rows] for name in ("text", "source", "id"))
+    return Collection(texts, labels, sources, ids, classifier, [None] * len(rows))
+
+
+def read_all(reader: bunrui.documents.Reader, done: str) -> dict[str, list[Any]]:
+    """All documents of a reader, by column; `done` ends the error if there are none: nothing was …"""
+    columns: dict[str, list[Any]] = defaultdict(list)
+    bar = Bar(reader)
+    for batch in bar:
+        texts = texts_of(batch)
+        columns["text"] += texts if isinstance(texts, list) else texts.to_pylist()
+        for name in ("label", "source", "id", "line"):
+            columns[name] += batch[name].to_pylist() if name in batch.schema.names else [None] * batch.num_rows
+    bar.check(done)
+    return columns
+
+
+def say_duplicates(found: Collection) -> int | None:
+    """Say how many documents are copies of others, or nearly: they make the result look better than it is."""
+    texts = found.texts
+    if not isinstance(texts[0], str):
+        return None
+
+    is_table = reads_tables(found.classifier)
+    n_extra = bunrui.evaluation.find_duplicates(texts, near=not is_table).n_extra
+    if n_extra:
+        copies, share = "copies" if is_table else "copies or near copies", f"{n_extra / len(texts):.1%}"
+        has_ids = any(id is not None for id in found.ids)
+        then = "; --folds 5 --by id keeps together what has the same id" if has_ids else ""
+        say(f"{copies} of other documents, {n_extra:,} of {len(texts):,} ({share}), make the result look better{then}")
+    return n_extra
+
+
+def _keys(texts: Any) -> Any:
+    from bunrui.memory import document_digests, key_words
+
+    return key_words(document_digests(texts))
+
+
+class LearnedBefore:
+    """Counts the test documents that were learned."""
+
+    def __init__(self, seen: Seen | None) -> None:
+        self._seen = seen
+        self._n_docs = self._n_learned = 0
+
+    @classmethod
+    def into(cls, path: str) -> LearnedBefore:
+        """Count the test documents that a file has learned, if the file keeps enough to tell."""
+        from bunrui.store.file import find_seen
+        from bunrui.store.store import Store
+
+        with closing(Store.open(path, read_only=True)) as store, store.reading():
+            return cls(find_seen(store, needed=False))
+
+    @classmethod
+    def of(cls, texts: Any) -> LearnedBefore:
+        """Count the test documents that are among some texts."""
+        from bunrui.store.log import Seen
+
+        return cls(Seen(_keys(texts)))
+
+    def add(self, texts: Any) -> None:
+        """Count some test documents."""
+        if self._seen is not None and len(self._seen):
+            self._n_docs += len(texts)
+            self._n_learned += int(self._seen.has(_keys(texts)).sum())
+
+    def say(self, name: str) -> None:
+        """Say how many there were; `name` is what has learned them."""
+        if self._n_learned:
+            n, tested = self._n_learned, counted(self._n_docs, "test document")
+            say(f"warning: {name} has learned {n:,} of {tested}: the result looks better than it is")

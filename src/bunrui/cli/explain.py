@@ -29,14 +29,13 @@ _FEW_LABELS = 6  # columns of counts in a table
 
 
 def explain(
-    *,
     file: Classifier,
     model: Model,
     text: str | None = argument("TEXT", "The text, or a row of a table in JSON; the standard input if there is none."),
-    label: str | None = option("--label", "LABEL", "Explain this label, not the predicted one."),
-    against: str | None = option("--against", "LABEL", "Compare it with this label, not with the next best."),
-    json: bool = flag("--json", "Everything, as JSON."),
-    html: str | None = option("--html", "PATH", "Write a page in colours in place of stdout."),
+    label: str | None = option("LABEL", "Explain this label, not the predicted one."),
+    against: str | None = option("LABEL", "Compare it with this label, not with the next best."),
+    json: bool = flag("Everything, as JSON."),
+    html: str | None = option("PATH", "Write a page in colours in place of stdout."),
 ) -> None:
     """Explain a prediction: what each word, or column of a table, adds to the score of a label.
 
@@ -95,11 +94,11 @@ def words(
     *,
     file: Classifier,
     label: str | None = argument("LABEL", "The label; all if there is none."),
-    positive: str | None = option("--positive", "LABEL", "Log-odds of words: for this label,"),
-    negative: str | None = option("--negative", "LABEL", "… against this one."),
-    word: str | None = option("--word", "WORD", "Only this word."),
-    top: int | None = option("--top", "N", "How many words (20; 8 of each label).", min=1),
-    json: bool = flag("--json", "As JSON: a list of words with weights and counts."),
+    positive: str | None = option("LABEL", "Log-odds of words: for this label,"),
+    negative: str | None = option("LABEL", "… against this one.", needs="positive"),
+    word: str | None = option("WORD", "Only this word."),
+    top: int | None = option("N", "How many words (20; 8 of each label).", min=1),
+    json: bool = flag("As JSON: a list of words with weights and counts."),
     model: Model,
 ) -> None:
     """Show the words that speak for a label.
@@ -119,8 +118,6 @@ def words(
 
     if label is not None and (positive is not None or negative is not None):
         raise OptionError("give LABEL, or --positive and --negative, not both.")
-    if negative is not None and positive is None:
-        raise OptionError("--negative goes with --positive.")
     if word is not None:
         check_text(word, "--word", "convert it with iconv first")
     with interrupts("interrupted"), bunrui.open(file, read_only=True) as opened:
@@ -142,9 +139,8 @@ def _all_labels(classifier: AnyClassifier, top: int, json: bool) -> None:
     """A few words of each label."""
     classes: list[Any] = classifier.classes_.tolist()
     if json:
-        print(
-            to_json({text_of(name): [_as_dict(word) for word in classifier.words(name, top=top)] for name in classes})
-        )
+        found = {text_of(name): [_as_dict(word) for word in classifier.words(name, top=top)] for name in classes}
+        print(to_json(found))
         return
     from bunrui.views.explanation import spell
 

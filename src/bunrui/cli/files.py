@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, closing
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bunrui
 from bunrui.cli.console import Bar, extent, interrupts, say, say_reading, size, uninterrupted
+from bunrui.cli.documents import collect
 from bunrui.cli.info import say_choice
 from bunrui.cli.options import MEMORY, Analysis, LabelledDocuments, LearnedAnalysis, Model
 from bunrui.cli.output import check_folder, check_name, open_table, write_page
@@ -18,17 +19,11 @@ from bunrui.engines.stream import texts_of
 from bunrui.errors import OptionError, StoreError
 from bunrui.phrases import counted
 
-if TYPE_CHECKING:
-    from bunrui.counts import Counts
-    from bunrui.documents import Reader
-    from bunrui.export import Page
-
 
 def merge(
-    *,
     file: str = file_argument("FILE", "The classifier to add to; made if it is not there."),
     others: list[str] = file_argument("OTHER", "Classifiers with the same analyzer."),
-    unique: bool = flag("--unique", "Refuse files that have learned the same text."),
+    unique: bool = flag("Refuse files that have learned the same text."),
 ) -> None:
     """Add other classifiers to a classifier.
 
@@ -43,11 +38,14 @@ def merge(
       bunrui merge all.bunrui monday.bunrui tuesday.bunrui
       bunrui merge mail.bunrui from-a-friend.bunrui
     """
+    from bunrui.store.store import KEEPS
 
     with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
         opened = [stack.enter_context(bunrui.open(other, read_only=True)) for other in others]
+        keep = min((classifier.keep for classifier in opened), key=KEEPS.index)
         is_new = not os.path.lexists(file)
-        with uninterrupted(), _create_alike(file, opened) if is_new else bunrui.open(file) as target:
+        made = bunrui.store.creating(file, keep=keep, **opened[0].get_params()) if is_new else bunrui.open(file)
+        with uninterrupted(), made as target:
             before, choice = target.last_change, target.choice
             left_out = target.merge_all(opened, unique=unique)
             known, changes = target.info(), target.history(after=before)
@@ -60,19 +58,7 @@ def merge(
     say_choice(target, choice)
 
 
-def _create_alike(file: str, opened: list[bunrui.StoredClassifier]) -> AbstractContextManager[bunrui.StoredClassifier]:
-    """A new classifier for what the others know."""
-    from bunrui.store.store import KEEPS
-
-    keep = min((classifier.keep for classifier in opened), key=KEEPS.index)
-    return bunrui.store.creating(file, keep=keep, **opened[0].get_params())
-
-
-def copy(
-    *,
-    file: Classifier,
-    new: str = file_argument("NEW", "The copy; it must not be there yet."),
-) -> None:
+def copy(file: Classifier, new: str = file_argument("NEW", "The copy; it must not be there yet.")) -> None:
     """Copy a classifier, also while it learns.
 
     The copy has every acknowledged change, and no half one. A plain copy of
@@ -90,10 +76,9 @@ def copy(
 
 
 def slim(
-    *,
     file: str = file_argument("IN", "The classifier."),
     copy: str = file_argument("OUT", "The copy; it must not be there yet."),
-    min_df: int = option("--min-df", "N", "Leave out words of fewer documents, for good.", min=1, default=1),
+    min_df: int = option("N", "Leave out words of fewer documents, for good.", min=1, default=1),
     memory: str | None = MEMORY,
 ) -> None:
     """Write a small copy with counts only, to serve and to share.
@@ -178,9 +163,11 @@ def export(
     *,
     file: Classifier,
     output: str | None = argument("OUT", "A table: .parquet .arrow .csv .tsv"),
-    page: str | None = option("--page", "PATH", "Write a page that classifies and explains in a browser, offline."),
+    page: str | None = option("PATH", "Write a page that classifies and explains in a browser, offline."),
     test: str | None = option(
-        "--test", "DATA", "Measure on these documents what a smaller page costs; by default, on those that FILE keeps."
+        "DATA",
+        "Measure on these documents what a smaller page costs; by default, on those that FILE keeps.",
+        needs="page",
     ),
     documents: LabelledDocuments,
 ) -> None:
@@ -206,8 +193,6 @@ def export(
     """
     if (output is None) == (page is None):
         raise OptionError("give OUT for a table, or --page for a page: one of them.")
-    if test is not None and page is None:
-        raise OptionError("--test is for --page: give both, or none.")
     if test is None and any(vars(documents).values()):
         raise OptionError("--text, --label and the like are for the documents of --test: give it, or leave them out.")
     check_name(page, "--page")
@@ -223,18 +208,12 @@ def export(
 
 
 def _write_page(path: str, classifier: bunrui.StoredClassifier, test: str | None, documents: LabelledDocuments) -> None:
-    from bunrui.cli.collection import collect
     from bunrui.export import make_page
 
     kind = classifier.label_type
     found = None if test is None else collect([test], documents, Model(), Analysis(), label_type=kind)
     made = make_page(classifier, Path(classifier.path).stem, test=found and (found.texts, found.labels))
     write_page(path, made.html)
-    _say_size(path, made, is_tested=test is not None)
-
-
-def _say_size(path: str, made: Page, *, is_tested: bool) -> None:
-    """Say what the page has, and what it lacks."""
     cut, has = made.pruning, f"it has {size(os.path.getsize(path))}"
     if cut is None:
         say(f"{has} and all {counted(made.n_features, 'word')}: it answers as the classifier does")
@@ -245,7 +224,7 @@ def _say_size(path: str, made: Page, *, is_tested: bool) -> None:
     if cut.before is None or cut.after is None:
         say("what that costs was not measured, as the file keeps no texts: give documents with --test")
         return
-    on = f"{counted(cut.documents, 'document')}{'' if is_tested else ', predicted by the other four fifths'}"
+    on = f"{counted(cut.documents, 'document')}{'' if test else ', predicted by the other four fifths'}"
     whole = "exact weights" if is_whole else "all words"
     say(f"accuracy {cut.before:.1%} with {whole}, {cut.after:.1%} with these, on {on}")
 
@@ -258,9 +237,8 @@ def count(
     shards: list[str] = argument("SHARD", "Files, folders, mailboxes; 's3://bucket/a.parquet'.", required=True),
     documents: LabelledDocuments,
     analysis: LearnedAnalysis,
-    output: str = option("--output", "PART", "The part, a classifier; it is made.", "-o", required=True),
+    output: str = option("PART", "The part, a classifier; it is made.", "--output", "-o", required=True),
     shard_id: str | None = option(
-        "--shard-id",
         "ID",
         "One id for all SHARDs. By default the id of each is a digest of its bytes and of how they are read, which "
         "takes one more pass.",
@@ -283,6 +261,8 @@ def count(
       bunrui count huge.jsonl.zst -o part.bunrui --memory 2GB
       bunrui merge all.bunrui shard-*.bunrui
     """
+    from bunrui.store.sessions import creating_bounded
+
     check_folder(output)
     if "-" in shards and shard_id is None:
         raise OptionError("the standard input has no name that tells it from others: give --shard-id.")
@@ -291,7 +271,11 @@ def count(
         new = bunrui.TextClassifier(analyzer=bunrui.AnalyzerSpec(**analysis.given()))
         note = _note(reader, shard_id)
         if os.path.lexists(output):
-            _refuse_others(output, note, new)
+            with bunrui.open(output, read_only=True) as part:
+                notes = [entry.note for entry in part.history() if not entry.undone]
+                if notes != [note] or part.counts.fingerprint != new.counts.fingerprint:
+                    other = "this is there already, with other shards or options"
+                    raise StoreError(other, file=output, hint="delete it, or give another name")
             shown = "this shard" if len(note["shards"]) == 1 else "these shards"
             say(f"{output} has {shown} already: it was left as it is")
             return
@@ -300,12 +284,15 @@ def count(
             with uninterrupted(), bunrui.store.creating(output, keep="nothing", **new.get_params()) as part:
                 part.merge_all([new], kind="count", **note)
         else:
-            done, learned = _count_bounded(reader, output, new, note, memory)
+            made = creating_bounded(output, memory, keep="nothing", **new.get_params())
+            with made as bounded, bounded.learning(kind="count", note=note) as session:
+                done = _count(reader, session.add)
+            learned = bounded.learned
     say(f"counted {extent(done.n_docs, len(learned.live_labels))} into {output} in {done.speed()}")
     say_reading(reader)
 
 
-def _note(reader: Reader, shard_id: str | None) -> dict[str, Any]:
+def _note(reader: bunrui.documents.Reader, shard_id: str | None) -> dict[str, Any]:
     """The note of a part about its shards; an id that was given does not tell how they were read."""
     from bunrui.engines.pieces import reading_id, shard_ids
     from bunrui.store.merge import Holding
@@ -315,33 +302,10 @@ def _note(reader: Reader, shard_id: str | None) -> dict[str, Any]:
     return Holding(frozenset([shard_id])).note() | {"reading": reading_id(reader)}
 
 
-def _refuse_others(output: str, note: dict[str, Any], new: bunrui.TextClassifier) -> None:
-    """Refuse a file that is not the part that would be made."""
-
-    with bunrui.open(output, read_only=True) as part:
-        notes = [entry.note for entry in part.history() if not entry.undone]
-        if notes != [note] or part.counts.fingerprint != new.counts.fingerprint:
-            other = "this is there already, with other shards or options"
-            raise StoreError(other, file=output, hint="delete it, or give another name")
-
-
-def _count(reader: Reader, learn: Callable[[Any, Any], object]) -> Bar:
+def _count(reader: bunrui.documents.Reader, learn: Callable[[Any, Any], object]) -> Bar:
     bar = Bar(reader)
     for batch in bar:
         learn(texts_of(batch), batch["label"])
     if reader.n_skipped:  # a shard may be empty, but not bad from the beginning to the end
         bar.check("counted")
     return bar
-
-
-def _count_bounded(
-    reader: Reader, output: str, new: bunrui.TextClassifier, note: dict[str, Any], memory: str
-) -> tuple[Bar, Counts]:
-    from bunrui.store.sessions import creating_bounded
-
-    with (
-        creating_bounded(output, memory, keep="nothing", **new.get_params()) as part,
-        part.learning(kind="count", note=note) as session,
-    ):
-        done = _count(reader, session.add)
-    return done, part.learned

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import math
 import os
 import re
 import sys
@@ -40,35 +39,27 @@ def _check_top(given: str | None) -> str | None:
 
 
 def filter(
-    target: list[str] = option(
-        "--target", "PATH", "Documents of the kind to look for. Can be repeated.", required=True
-    ),
+    target: list[str] = option("PATH", "Documents of the kind to look for. Can be repeated.", required=True),
     raw: list[str] = option(
-        "--raw",
         "PATH",
         "Documents to select from: files, 'shards/*.parquet', 's3://bucket/*.jsonl.zst'. Can be repeated.",
         required=True,
     ),
-    threshold: float | None = option("--threshold", "X", "Those with a ratio above X; 0 is neutral.", panel=_SELECT),
+    threshold: float | None = option("X", "Those with a ratio above X; 0 is neutral.", rich_help_panel=_SELECT),
     top: str | None = option(
-        "--top", "N|P%", "The N with the largest ratios, or P percent.", panel=_SELECT, callback=_check_top
+        "N|P%", "The N with the largest ratios, or P percent.", rich_help_panel=_SELECT, callback=_check_top
     ),
     sample: int | None = option(
-        "--sample", "N", "N at random, with probabilities in proportion to exp(ratio).", panel=_SELECT, min=1
+        "N", "N at random, with probabilities in proportion to exp(ratio).", rich_help_panel=_SELECT, min=1
     ),
-    output: str | None = option("--output", "PATH", "Write there in place of stdout: .parquet .jsonl", "-o"),
-    scores: bool = flag("--scores", "Add a column log_ratio."),
-    seed: int = option("--seed", "N", "The seed of --sample (0).", min=0, default=0),
+    output: str | None = option("PATH", "Write there in place of stdout: .parquet .jsonl", "--output", "-o"),
+    scores: bool = flag("Add a column log_ratio."),
+    seed: int = option("N", "The seed of --sample (0).", min=0, default=0),
     fit_on: int | None = option(
-        "--fit-on",
-        "N",
-        "Estimate P(word | raw) from N documents, as many from the beginning of each file, not from all.",
-        min=1,
+        "N", "Estimate P(word | raw) from N documents, as many from the beginning of each file, not from all.", min=1
     ),
     hash_bits: int | None = option(
-        "--hash-bits",
-        "B",
-        "Count in 2**B buckets (20), or with 0 every word by itself: slower, in memory that grows with raw.",
+        "B", "Count in 2**B buckets (20), or with 0 every word by itself: slower, in memory that grows with raw."
     ),
     *,
     documents: Documents,
@@ -94,7 +85,7 @@ def filter(
     if "-" in raw:
         raise OptionError("--raw is read twice, and the standard input can be read once: write it to a file first.")
     if output is not None:
-        format_of(output, _SUFFIXES)  # before anything is read
+        format_of(output, _FORMATS)  # before anything is read
         check_not_read(output, [*target, *raw])
     started = time.perf_counter()
     with interrupts("interrupted; nothing was written" if output else "interrupted"):
@@ -114,11 +105,7 @@ def filter(
         with open_rows(output, selection, scores=scores) as write:
             for rows in selection:
                 write(rows)
-    _report(selection, output, time.perf_counter() - started)
-
-
-def _report(selection: Selection, output: str | None, seconds: float) -> None:
-    into = "" if output is None else f" into {output}"
+    into, seconds = "" if output is None else f" into {output}", time.perf_counter() - started
     say(f"selected {selection.n_selected:,} of {counted(selection.n_raw, 'document')}{into} in {seconds:,.1f} s")
     found = selection.ratio.collisions()
     if found is not None:
@@ -128,12 +115,8 @@ def _report(selection: Selection, output: str | None, seconds: float) -> None:
 
 
 Write = Callable[["Rows"], None]
-
-
 SCORE = "log_ratio"
-
-
-_SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+_FORMATS = ("parquet", "jsonl")
 
 
 # Bytes that are gathered before they are written as one group of rows.
@@ -153,7 +136,7 @@ def open_rows(path: str | None, selection: Selection, *, scores: bool) -> Iterat
 
         yield show
         return
-    if format_of(path, _SUFFIXES) == "parquet":
+    if format_of(path, _FORMATS) == "parquet":
         schema = selection.schema()
         _refuse_column(scores and schema is not None and SCORE in schema.names)
         with _lines_to_parquet(path, scores) if schema is None else _tables(path, schema, scores) as write:
@@ -180,7 +163,7 @@ def lines_of(rows: Rows, scores: bool) -> Iterator[str]:
     """
     found = rows.rows.to_pylist()
     if found and isinstance(found[0], dict):
-        lines = (json.dumps(_to_json_value(row), ensure_ascii=False) for row in found)
+        lines = map(_line_of, found)
     else:
         lines = iter(found)
     if not scores:
@@ -191,19 +174,18 @@ def lines_of(rows: Rows, scores: bool) -> Iterator[str]:
         yield f'{line.removesuffix("}").rstrip()}, "{SCORE}": {score!r}}}'
 
 
-def _to_json_value(value: Any) -> Any:
-    """A value as JSON knows it."""
-    if isinstance(value, dict):
-        return {name: _to_json_value(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_to_json_value(each) for each in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, (datetime.date, datetime.time)):  # a datetime is a date
-        return value.isoformat()
+def _line_of(row: dict[str, Any]) -> str:
+    """A row as a JSON object; numbers that JSON does not know are null."""
+    line = json.dumps(row, ensure_ascii=False, default=_spell)
+    if "NaN" in line or "Infinity" in line:
+        line = json.dumps(json.loads(line, parse_constant=lambda name: None), ensure_ascii=False)
+    return line
+
+
+def _spell(value: Any) -> str:
     if isinstance(value, bytes):
         raise DataError("raw has a column of bytes, which JSON lines do not hold: write .parquet")
-    return value if value is None or isinstance(value, (str, int, bool)) else str(value)
+    return value.isoformat() if isinstance(value, (datetime.date, datetime.time)) else str(value)
 
 
 @contextmanager
@@ -238,31 +220,27 @@ def _lines_to_parquet(path: str, scores: bool) -> Iterator[Write]:
         try:
             schema = _schema(file)
             write(schema.empty_table())
-            for block in _blocks(file):
-                write(_parse(block, schema))
+            for table in _tables_in(file, schema):
+                write(table)
         except ValueError as error:  # of Arrow
             raise DataError(f"the selected rows do not fit into columns: {error}. Write .jsonl") from error
 
 
-def _blocks(file: Any) -> Iterator[bytes]:
-    file.seek(0)
-    while lines := file.readlines(_BLOCK):
-        yield b"".join(lines)
-
-
-def _parse(block: bytes, schema: pa.Schema | None = None) -> pa.Table:
-
+def _tables_in(file: Any, schema: pa.Schema | None = None) -> Iterator[pa.Table]:
+    """The lines of a file as tables, block by block."""
     import pyarrow as pa
 
     options = pa.json.ParseOptions(explicit_schema=schema)
-    return pa.json.read_json(pa.BufferReader(block), pa.json.ReadOptions(False, len(block) + 1), options)
+    file.seek(0)
+    while block := b"".join(file.readlines(_BLOCK)):
+        yield pa.json.read_json(pa.BufferReader(block), pa.json.ReadOptions(False, len(block) + 1), options)
 
 
 def _schema(file: Any) -> pa.Schema:
     """The columns of all lines together."""
     import pyarrow as pa
 
-    schemas = [_parse(block).schema for block in _blocks(file)]
+    schemas = [table.schema for table in _tables_in(file)]
     if not schemas:
         return pa.schema([("text", pa.string())])
     schemas = [pa.schema([field.with_type(_keep_strings(field.type)) for field in schema]) for schema in schemas]

@@ -2,39 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import bunrui
-from bunrui.cli.calibrate import calibrate_file
-from bunrui.cli.console import Bar, extent, interrupts, kept_whole, say, say_reading, uninterrupted
-from bunrui.cli.documents import (
-    find_chosen,
-    labels_in,
-    locate_errors,
-    point_to_log,
-    reads_tables,
-    require,
-    say_alike,
-)
-from bunrui.cli.info import describe_hashing, say_choice
-from bunrui.cli.options import (
-    MEMORY,
-    Chosen,
-    Engine,
-    Keep,
-    LabelledDocuments,
-    LearnedAnalysis,
-    Model,
-    Tables,
-    known_columns,
-    spell_value,
-    warn_of_columns,
-)
+from bunrui.cli.console import Bar, extent, interrupts, kept_whole, quote, say, say_reading, uninterrupted
+from bunrui.cli.documents import find_chosen, labels_in, locate_errors, point_to_log, reads_tables, require, say_alike
+from bunrui.cli.info import calibrate_file, describe_hashing, say_choice
+from bunrui.cli.options import MEMORY, Chosen, Engine, LabelledDocuments, LearnedAnalysis, Model, Tables, spell_value
 from bunrui.cli.parameters import Classifier, argument, file_argument, flag, option
 from bunrui.engines.stream import texts_of
 from bunrui.errors import OptionError, StoreError, UnlearnError
@@ -61,14 +41,12 @@ def learn(
     analysis: LearnedAnalysis,
     tables: Tables,
     engine: Engine,
-    keep: Keep | None = option(
-        "--keep",
-        "WHAT",
-        "What the file keeps of each document, beside the counts: text (the default), digests or nothing.",
+    keep: Literal["text", "digests", "nothing"] | None = option(
+        "WHAT", "What the file keeps of each document, beside the counts: text (the default), digests or nothing."
     ),
-    unlabelled: list[str] | None = option("--unlabelled", "POOL", _POOL),
-    unique: bool = flag("--unique", "Refuse a text that was learned before, or comes twice."),
-    calibrate: bool = flag("--calibrate", "Calibrate FILE afterwards, as 'bunrui calibrate' does."),
+    unlabelled: list[str] | None = option("POOL", _POOL),
+    unique: bool = flag("Refuse a text that was learned before, or comes twice."),
+    calibrate: bool = flag("Calibrate FILE afterwards, as 'bunrui calibrate' does."),
     memory: str | None = MEMORY,
 ) -> None:
     """Learn documents with their labels.
@@ -116,6 +94,7 @@ def learn(
       bunrui learn web.bunrui 'web/*.parquet' --memory 2GB --keep nothing
       bunrui learn web.bunrui 's3://bucket/*.parquet' --engine ray --address 10.0.0.1:6379
     """
+    from bunrui.choice import FEWEST
     from bunrui.store.options import hashing_of
     from bunrui.unlabelled import check_reads_pool
 
@@ -126,53 +105,48 @@ def learn(
         raise OptionError("the standard input, -, can be read once.")
     if calibrate and keep not in (None, "text"):
         raise OptionError("--calibrate leaves each document out in turn, and needs --keep text.")
+    is_new = not os.path.lexists(file)
+    at_once = {"columns": tables.columns, "calibrate": calibrate, "unlabelled": unlabelled}
     if engine.is_ray:
-        refused = {"columns": tables.columns, "unique": unique, "calibrate": calibrate, "memory": memory}
-        engine.refuse(**refused, unlabelled=unlabelled)
-        keep = engine.keep(keep, is_new=not os.path.lexists(file))
-    tables.check(documents, analysis)
+        engine.refuse(**at_once, unique=unique, memory=memory)
+        if keep not in (None, "nothing"):
+            raise OptionError("--engine ray goes with --keep nothing: on a cluster documents stay where they are.")
+        keep = "nothing" if is_new else keep
+    if tables.columns and (documents.text or analysis.given()):
+        raise OptionError("--columns reads all columns of tables: leave --text and the options of the analyzer out.")
     wanted = Wanted(model, analysis.given() | tables.given(), keep)
     if memory is not None:
-        if tables.columns or calibrate or unlabelled:
-            option = "columns" if tables.columns else "calibrate" if calibrate else "unlabelled"
-            raise OptionError(f"--{option} needs all documents in memory at once: leave --memory out.")
+        for name in filter(at_once.get, at_once):
+            raise OptionError(f"--{name} needs all documents in memory at once: leave --memory out.")
         read = partial(documents.read, data, labelled=True, sparing=True)
         _learn_bounded(file, read, wanted, unique=unique, memory=memory)
         return
-    is_new = not os.path.lexists(file)
     opened = wanted.create(file) if is_new else wanted.open(file)
     with interrupts("interrupted; nothing was changed"), kept_whole(opened) as classifier:
-        is_table, kind, before = reads_tables(classifier), classifier.label_type, classifier.choice
+        is_table, before, n_before = reads_tables(classifier), classifier.choice, len(classifier.memory.pool)
+        kind = classifier.label_type
         reader = documents.read(data, labelled=True, columns=is_table, label_type=kind) if data else None
         pool = documents.read_pool(unlabelled)
-        columns = known_columns(classifier) if is_table and not is_new else []
-        if calibrate:
-            require(classifier, "text", "leave --calibrate out, or learn into another file")
+        kept = classifier.documents() if is_table and not is_new and classifier.keep == "text" else ()
+        columns = next((list(json.loads(document.text)) for document in kept), [])
+        for name, is_given in (("calibrate", calibrate), ("unlabelled", pool is not None)):
+            if is_given:
+                require(classifier, "text", f"leave --{name} out, or learn into another file")
         if pool is not None:
             check_reads_pool(classifier.get_params())
-            require(classifier, "text", "leave --unlabelled out, or learn into another file")
-        n_before, done_by = len(classifier.memory.pool), ""
         if engine.is_ray and reader is not None:
-            done_by = _learn_on_ray(engine.address, file, classifier, reader)
+            done = _learn_on_ray(engine.address, classifier, reader)
         else:
-            done = _pour(reader, classifier.learning(unique=unique), _names, tables.check_kinds, pool)
-
-    if reader is not None and done_by:
-        say(f"learned {done_by}")
-        say_reading(reader)
-        say_alike(classifier.counts.live_labels)
-        return
+            done = _pour(classifier.learning(unique=unique), reader, pool, _names, tables)
     if reader is not None:
-        warn_of_columns(columns, reader)
+        _warn_of_columns(columns, reader)
         _say_learned(file, reader, done, hashing_of(classifier, classifier.counts.n_features))
         say_alike(classifier.counts.live_labels)
-    if pool is not None:
-        n_pool = len(classifier.memory.pool)
-        say(f"{counted(n_pool - n_before, 'text')} without a label came; {file} has {n_pool:,}")
-        say_reading(pool)
+    _say_pool(file, pool, n_before, len(classifier.memory.pool))
     say_choice(classifier, before)
-    if is_new:
-        _say_no_choice(file, classifier)
+    choice = classifier.model_
+    if is_new and choice is not None and not choice.evidence and classifier.counts.n_docs >= FEWEST:
+        say(f"no model was chosen, {file} has {choice.describe()}")
     if classifier.unlabelled_ is not None:
         say(f"texts without a label: {classifier.unlabelled_.describe()}")
     if calibrate:
@@ -194,13 +168,21 @@ def _say_learned(file: str, reader: Reader, done: _Done, hashing: dict[str, Any]
     say_reading(reader)
 
 
-def _say_no_choice(file: str, classifier: AnyClassifier) -> None:
-    """Say why no model was chosen for a new file, unless it is because there are few documents."""
-    from bunrui.choice import FEWEST
+def _warn_of_columns(known: list[str], reader: Reader) -> None:
+    """Say if rows lack a column that others had before: perhaps its name is misspelt."""
+    gone = [name for name in known if name not in reader.columns]
+    if not gone:
+        return
+    new = [name for name in reader.columns if name not in known]
+    more = f" and have {some(map(quote, new), 5)}, which was not there" if new else ""
+    say(f"warning: these rows lack {some(map(quote, gone), 5)}{more}; 'bunrui undo' takes them back")
 
-    choice = classifier.model_
-    if choice is not None and not choice.evidence and classifier.counts.n_docs >= FEWEST:
-        say(f"no model was chosen, {file} has {choice.describe()}")
+
+def _say_pool(file: str, pool: Reader | None, n_before: int, n_after: int) -> None:
+    if pool is not None:
+        moved = "came" if n_after >= n_before else "went"
+        say(f"{counted(abs(n_after - n_before), 'text')} without a label {moved}; {file} has {n_after:,}")
+        say_reading(pool)
 
 
 def _learn_bounded(file: str, read: Callable[..., Reader], wanted: Wanted, *, unique: bool, memory: str) -> None:
@@ -216,7 +198,7 @@ def _learn_bounded(file: str, read: Callable[..., Reader], wanted: Wanted, *, un
                 raise OptionError(f"{file} reads tables, which must be in memory at once: leave --memory out.")
             wanted.check(target.classifier, file, target.keep)
         reader = read(label_type=target.label_type)
-        done = _pour(reader, target.learning(unique=unique), _names)
+        done = _pour(target.learning(unique=unique), reader, names=_names)
     # Nobody has counted how many buckets of an old file are in use.
     _say_learned(file, reader, done, hashing_of(target.classifier, target.n_features) if is_new else None)
     say_alike(target.learned.live_labels)
@@ -225,13 +207,12 @@ def _learn_bounded(file: str, read: Callable[..., Reader], wanted: Wanted, *, un
 
 
 def unlearn(
-    *,
     file: Classifier,
     documents: LabelledDocuments,
     chosen: Chosen,
     data: list[str] | None = argument("DATA", _DATA),
     unlabelled: list[str] | None = option(
-        "--unlabelled", "POOL", "Texts without a label to take back. Can be repeated; 'bunrui forget' takes back all."
+        "POOL", "Texts without a label to take back. Can be repeated; 'bunrui forget' takes back all."
     ),
 ) -> None:
     """Unlearn documents, as if they had never been learned.
@@ -256,24 +237,20 @@ def unlearn(
     if unlabelled and (chosen.by_id or chosen.by_digest):
         raise OptionError("--unlabelled goes with DATA, or alone.")
     with interrupts("interrupted; nothing was changed"), bunrui.open(file) as classifier:
-        before = classifier.choice
-        pool = documents.read_pool(unlabelled or [])
-        if not data and pool is None:
+        before, n_before = classifier.choice, len(classifier.memory.pool)
+        pool, reader = documents.read_pool(unlabelled or []), None
+        if data:
+            kind = classifier.label_type
+            reader = documents.read(data, labelled=True, columns=reads_tables(classifier), label_type=kind)
+        if reader is None and pool is None:
             n_docs = _unlearn_named(classifier, chosen)
             say(f"unlearned {counted(n_docs, 'document')} from {file}")
-            say_choice(classifier, before)
-            return
-        read = partial(documents.read, labelled=True, columns=reads_tables(classifier))
-        reader = read(data, label_type=classifier.label_type) if data else None
-        n_before = len(classifier.memory.pool)
-        done = _pour(reader, classifier.unlearning(), pool=pool)
-        n_left = len(classifier.memory.pool)
+        else:
+            done = _pour(classifier.unlearning(), reader, pool)
     if reader is not None:
         say(f"unlearned {done} from {file} in {done.time}")
         say_reading(reader)
-    if pool is not None:
-        say(f"{counted(n_before - n_left, 'text')} without a label went; {file} has {n_left:,}")
-        say_reading(pool)
+    _say_pool(file, pool, n_before, len(classifier.memory.pool))
     say_choice(classifier, before)
 
 
@@ -295,63 +272,51 @@ class _Done(NamedTuple):
     n_docs: int
     labels: set[Any]
     time: str
-    n_duplicates: int
-    n_empty: int
+    n_duplicates: int = 0
+    n_empty: int = 0
 
     def __str__(self) -> str:
         return extent(self.n_docs, len(self.labels))
 
 
 def _pour(
-    reader: Reader | None,
     change: AbstractContextManager[Any],
-    named: Callable[[pa.RecordBatch], dict[str, Any]] = lambda batch: {},
-    check: Callable[[Reader], None] = lambda reader: None,
+    reader: Reader | None,
     pool: Reader | None = None,
+    names: Callable[[pa.RecordBatch], dict[str, Any]] = lambda batch: {},
+    tables: Tables | None = None,
 ) -> _Done:
-    """All documents of a reader, with their names, into one change of a classifier, unless `check` refuses them.
-
-    The texts of `pool` have no label, and go into the same change.
-    """
+    """All documents of a reader, with their names, and the texts of `pool`, which have no label, into one change."""
     from bunrui.analysis.texts import are_blank
 
     labels: set[Any] = set()
     n_docs = n_empty = 0
     time = ""
     with kept_whole(change) as step:
-
-        def add(batch: pa.RecordBatch) -> None:
-            nonlocal n_empty
-            texts = texts_of(batch)
-            step.add(texts, batch["label"], **named(batch))
-            labels.update(labels_in(batch))
-            n_empty += int(are_blank(texts).sum())
-
         if reader is not None:
-            n_docs, time = _pass_on(reader, add, "documents")
-            check(reader)
+            bar = Bar(reader)
+            for batch in bar:
+                with locate_errors(batch):
+                    step.add(texts := texts_of(batch), batch["label"], **names(batch))
+                labels |= labels_in(batch)
+                n_empty += int(are_blank(texts).sum())
+            n_docs, time = bar.n_docs, bar.speed()
+            bar.check("changed")
+            if tables is not None:
+                tables.check_kinds(reader)
         if pool is not None:
-            _pass_on(pool, lambda batch: step.add_unlabelled(texts_of(batch)), "texts without a label")
+            bar = Bar(pool)
+            for batch in bar:
+                with locate_errors(batch):
+                    step.add_unlabelled(texts_of(batch))
+            bar.check("changed", "texts without a label")
     return _Done(n_docs, labels, time, getattr(step, "n_duplicates", None) or 0, n_empty)
-
-
-def _pass_on(reader: Reader, add: Callable[[pa.RecordBatch], None], what: str) -> tuple[int, str]:
-    """Give all batches of a reader to a function; how many documents they have, and how long that took."""
-    bar = Bar(reader)
-    for batch in bar:
-        with locate_errors(batch):
-            add(batch)
-    bar.check("changed", what)
-    return bar.n_docs, bar.speed()
 
 
 def _names(batch: pa.RecordBatch) -> dict[str, Any]:
     """How the log calls the documents."""
     ids = batch["id"]
-    return {
-        "ids": None if ids.null_count == len(ids) else ids,
-        "sources": batch["source"].dictionary_decode(),
-    }
+    return {"ids": None if ids.null_count == len(ids) else ids, "sources": batch["source"].dictionary_decode()}
 
 
 class Wanted(NamedTuple):
@@ -389,19 +354,15 @@ class Wanted(NamedTuple):
                 option = f"--{name.replace('_', '-')} {spell_value(name, wanted)}"
                 if isinstance(wanted, bool):
                     option = f"--{'' if wanted else 'no-'}{name.replace('_', '-')}"
-                raise OptionError(
-                    f"{file} has another {name} ({spell_value(name, has)}): change it with 'bunrui set {file} "
-                    f"{option}', or learn into another file"
-                )
+                hint = f"change it with 'bunrui set {file} {option}', or learn into another file"
+                raise OptionError(f"{file} has another {name} ({spell_value(name, has)})", hint=hint)
         if self.analyzer:
             spec = classifier.analyzer
             assert isinstance(spec, bunrui.AnalyzerSpec)  # a file has nothing else
             is_other = self.analyzer.get("name", spec.name) != spec.name
             if is_other or bunrui.AnalyzerSpec(**(asdict(spec) | self.analyzer)) != spec:
-                raise OptionError(
-                    f"{file} was made with another analyzer ({spec.describe()}): leave the options of the analyzer "
-                    "out, or learn into another file"
-                )
+                hint = "leave the options of the analyzer out, or learn into another file"
+                raise OptionError(f"{file} was made with another analyzer ({spec.describe()})", hint=hint)
         if self.keep not in (None, keeps):
             raise OptionError(f"{file} keeps {keeps}, not {self.keep}: leave --keep out, or learn into another file")
 
@@ -409,21 +370,18 @@ class Wanted(NamedTuple):
 # --- on a cluster
 
 
-def _learn_on_ray(address: str | None, file: str, classifier: bunrui.StoredClassifier, reader: Reader) -> str:
-    """Learn the documents of a reader into a file; how many, how fast and by whom."""
+def _learn_on_ray(address: str | None, classifier: bunrui.StoredClassifier, reader: Reader) -> _Done:
+    """Learn the documents of a reader into a file."""
     from bunrui.engines.ray import count
     from bunrui.engines.tasks import blank
 
     if classifier.keep != "nothing":
-        raise StoreError(
-            f"this keeps {classifier.keep} of its documents, and on a cluster they stay where they are",
-            file=file,
-            hint="learn into a new file, or without --engine ray",
-        )
+        why = f"this keeps {classifier.keep} of its documents, and on a cluster they stay where they are"
+        raise StoreError(why, file=classifier.path, hint="learn into a new file, or without --engine ray")
     new: bunrui.TextClassifier = blank(classifier)
     with Bar(reader) as bar:
         done = count(new, reader, address=address, tell=bar.tell)
         with uninterrupted():
             classifier.merge_all([new], kind="learn", **done.note())
-    learned = extent(done.n_docs, len(new.counts.live_labels))
-    return f"{learned} into {file} in {bar.speed()}, with {counted(done.n_workers, 'worker')}"
+    time = f"{bar.speed()}, with {counted(done.n_workers, 'worker')}"
+    return _Done(done.n_docs, set(new.counts.live_labels), time)

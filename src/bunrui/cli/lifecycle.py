@@ -7,9 +7,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import bunrui
-from bunrui.cli.collection import read_all
 from bunrui.cli.console import extent, interrupts, quote, say, say_reading, uninterrupted
-from bunrui.cli.documents import find_chosen, point_to_log, reads_tables, require, say_new
+from bunrui.cli.documents import find_chosen, point_to_log, read_all, reads_tables, require, say_new
 from bunrui.cli.info import say_choice
 from bunrui.cli.options import Chosen, Documents, spell_value
 from bunrui.cli.parameters import Classifier, argument, flag, option
@@ -23,9 +22,8 @@ _LONGEST_EXCERPT = 60
 
 
 def undo(
-    *,
     file: Classifier,
-    to: int | None = option("--to", "NUMBER", "Take back all changes after this one, all or none; 0 for all.", min=0),
+    to: int | None = option("NUMBER", "Take back all changes after this one, all or none; 0 for all.", min=0),
 ) -> None:
     """Take back the last change: a learn, an unlearn, a merge, a relabel, a set …
 
@@ -58,8 +56,7 @@ def undo(
             assert classifier.model_ is not None
             say(f"took back the choice: {file} has {classifier.model_.describe()} again")
         else:
-            what = _LABEL_CHANGES.get(kind, f"{kind} of")
-            say(f"took back the {what} {counted(n_docs, 'document')}: {_describe_now(classifier)}")
+            say(f"took back the {kind} of {counted(n_docs, 'document')}: {_describe_now(classifier)}")
             if not classifier.counts.n_docs:
                 say("nothing is left in it; to have documents back, learn them anew")
 
@@ -80,13 +77,6 @@ def _summary(taken: list[Entry]) -> str:
     return f"{said}{by} ({', '.join(f'{n:,} {one_line(kind)}' for kind, n in kinds.most_common())})"
 
 
-_LABEL_CHANGES = {
-    "rename": "renaming of a label of",
-    "drop": "dropping of a label of",
-    "move": "moving of a label of",
-}
-
-
 def _settings_again(classifier: bunrui.StoredClassifier) -> str:
     """The settings that the last undo has brought back."""
     undone = max(classifier.history(), key=lambda entry: entry.undone or "")
@@ -95,15 +85,14 @@ def _settings_again(classifier: bunrui.StoredClassifier) -> str:
 
 
 def relabel(
-    *,
     file: Classifier,
     documents: Documents,
     chosen: Chosen,
-    to: list[str] = option("--to", "LABEL", "The new label. Repeat it for several.", required=True),
+    to: list[str] = option("LABEL", "The new label. Repeat it for several.", required=True),
     data: list[str] | None = argument(
         "DATA", "Files with the texts, or - for the standard input. Labels are not read."
     ),
-    label: str | None = option("--label", "COLUMN", "Ignore this column of the table."),
+    label: str | None = option("COLUMN", "Ignore this column of the table."),
 ) -> None:
     """Give learned documents another label.
 
@@ -164,15 +153,12 @@ def _unknown_error(classifier: bunrui.StoredClassifier, rows: dict[str, list[Any
 
 
 def forget(
-    *,
     file: Classifier,
     before: str | None = option(
-        "--before",
-        "DATE",
-        "Learned before: 2026-01-31, 2026-01-31T18:00 or 2026-01-31T18:00+09:00. Without a zone, local time.",
+        "DATE", "Learned before: 2026-01-31, 2026-01-31T18:00 or 2026-01-31T18:00+09:00. Without a zone, local time."
     ),
-    source: str | None = option("--source", "PATH", "Learned from this file, as it was given."),
-    unlabelled: bool = flag("--unlabelled", "All texts without a label, in place of documents."),
+    source: str | None = option("PATH", "Learned from this file, as it was given."),
+    unlabelled: bool = flag("All texts without a label, in place of documents."),
 ) -> None:
     """Unlearn all documents before a date, or of a source.
 
@@ -219,11 +205,7 @@ def _read_time(given: str) -> datetime:
         raise OptionError(f"--before takes a date, such as 2026-01-31 or 2026-01-31T18:00, not {given!r}.") from None
 
 
-_PAST = {
-    "rename": "renamed {name} to {to}",
-    "drop": "dropped {name}",
-    "move": "moved {name} to {to}",
-}
+_PAST = {"rename": "renamed {name} to {to}", "drop": "dropped {name}", "move": "moved {name} to {to}"}
 
 
 def label(

@@ -38,13 +38,12 @@ _CHOICE = ("choice", "settings_before")  # notes that undo reads; a line says th
 
 
 def log(
-    *,
     file: Classifier,
-    documents: bool = flag("--documents", "All documents, not the changes."),
-    limit: int | None = option("--limit", "N", "Only the last N changes.", min=1),
-    before: int | None = option("--before", "NUMBER", "Only changes before this number.", min=1),
-    after: int | None = option("--after", "NUMBER", "Only changes after this number.", min=0),
-    json: bool = flag("--json", "One JSON object a line."),
+    documents: bool = flag("All documents, not the changes."),
+    limit: int | None = option("N", "Only the last N changes.", min=1),
+    before: int | None = option("NUMBER", "Only changes before this number.", min=1),
+    after: int | None = option("NUMBER", "Only changes after this number.", min=0),
+    json: bool = flag("One JSON object a line."),
 ) -> None:
     """Show the changes of a classifier, or its documents.
 
@@ -122,8 +121,14 @@ def _note(entry: Entry) -> str:
 
 
 def _about(entry: Entry) -> str:
+    from bunrui.calibration import Calibration
+    from bunrui.choice import Choice
+
     if entry.kind == "calibrate":
-        return _calibration_note(entry.note.get("calibration"))
+        with suppress(DataError):  # there is none, or somebody has changed the file
+            found = Calibration.from_dict(entry.note.get("calibration"))
+            return f"{found.n_docs:,} documents, ECE {found.ece_before:.4f} to {found.ece_after:.4f}"
+        return ""
     note = {name: value for name, value in entry.note.items() if name not in _CHOICE}
     if entry.kind == "set":
         note.pop("before", None)
@@ -131,25 +136,10 @@ def _about(entry: Entry) -> str:
     else:
         values = {name: some(value, _MOST_NAMES) if isinstance(value, list) else value for name, value in note.items()}
         parts = [f"{name} {value}" for name, value in values.items() if value is not None]
-    return "; ".join([*parts, *_choice_note(entry.note.get("choice"))])
-
-
-def _choice_note(known: Any) -> list[str]:
-    from bunrui.choice import Choice
-
-    with suppress(DataError):  # there is none, or somebody has changed the file
-        found = Choice.from_dict(known)
-        return [f"chose {found.describe()}"] if found.evidence else []
-    return []
-
-
-def _calibration_note(known: Any) -> str:
-    from bunrui.calibration import Calibration
-
     with suppress(DataError):
-        found = Calibration.from_dict(known)
-        return f"{found.n_docs:,} documents, ECE {found.ece_before:.4f} to {found.ece_after:.4f}"
-    return ""
+        choice = Choice.from_dict(entry.note.get("choice"))
+        parts += [f"chose {choice.describe()}"] if choice.evidence else []
+    return "; ".join(parts)
 
 
 def _change_line(entry: Entry) -> str:
@@ -207,11 +197,7 @@ def _document_table(documents: list[Document], width: int) -> Table:
 _MARKS = {"right": ("✓", "green"), "unknown": ("?", "yellow"), "wrong": ("✗", "bold red")}
 
 
-def check(
-    *,
-    file: Classifier,
-    json: bool = flag("--json", "As JSON: right, wrong and unknown."),
-) -> None:
+def check(file: Classifier, json: bool = flag("As JSON: right, wrong and unknown.")) -> None:
     """Check a file for damage.
 
     It reads everything: pages, checksums, totals, the log. The exit code is 1
@@ -234,17 +220,12 @@ def check(
     if json:
         print(to_json(report._asdict()))
     else:
-        for word, lines in (("right", report.right), ("unknown", report.unknown), ("wrong", report.wrong)):
-            for line in lines:
-                _print_finding(word, one_line(line))
+        for word in _MARKS:
+            for line in getattr(report, word):
+                if sys.stdout.isatty() and (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf"):
+                    stdout_console().print(Text.assemble(_MARKS[word], " ", one_line(line)))
+                else:
+                    print(f"{word:<9}{one_line(line)}")
     if not report.is_right:
         say(f"error: {file} is damaged: take a copy from a backup, or learn the documents again")
         raise typer.Exit(1)
-
-
-def _print_finding(word: str, line: str) -> None:
-    if sys.stdout.isatty() and (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf"):
-        mark, colour = _MARKS[word]
-        stdout_console().print(Text.assemble((mark, colour), " ", line))
-    else:
-        print(f"{word:<9}{line}")

@@ -6,17 +6,17 @@ None, or an empty list, is an option that was not given.
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import typer
 
 import bunrui
-from bunrui.cli.console import quote, say
-from bunrui.cli.documents import Stdin
+from bunrui.cli.console import say
+from bunrui.cli.documents import Collection, Stdin
 from bunrui.cli.parameters import flag, option
 from bunrui.errors import EncodingError, OptionError, StoreError
 from bunrui.models import AUTO, CLASS_NORM_ALPHA, MODELS, TRAINED
@@ -24,7 +24,6 @@ from bunrui.phrases import counted, some
 
 if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
-    from bunrui.cli.collection import Collection
     from bunrui.documents import Reader
 
     ModelName = str
@@ -60,29 +59,20 @@ class Documents:
 
     panel: ClassVar = "Reading documents"
 
-    text: list[str] | None = option(
-        "--text", "COLUMN", "The column with the text (text). Several are joined by line breaks."
-    )
-    id: str | None = option("--id", "COLUMN", "The column with an id.")
+    text: list[str] | None = option("COLUMN", "The column with the text (text). Several are joined by line breaks.")
+    id: str | None = option("COLUMN", "The column with an id.")
     format: Format | None = option(
-        "--format",
         "FORMAT",
         "csv, tsv, tab, xlsx, jsonl, parquet, arrow, fasttext, lines, eml, mbox, maildir or folder. By default the "
         "suffix decides, also before .gz .bz2 .xz .zst; for the standard input, the first bytes.",
     )
     encoding: str | None = option(
-        "--encoding",
         "NAME",
         "The encoding of the text (utf-8), such as cp932, euc-jp, gb18030 or cp949; auto guesses it for each file.",
     )
-    skip_bad: bool = flag(
-        "--skip-bad",
-        "Skip rows that cannot be read, and count them. Without it, the first one stops the command.",
-    )
-    include: list[str] | None = option(
-        "--include", "PATTERN", "Read only files of a folder that match, such as '*.txt'."
-    )
-    exclude: list[str] | None = option("--exclude", "PATTERN", "Leave out files of a folder that match.")
+    skip_bad: bool = flag("Skip rows that cannot be read, and count them. Without it, the first one stops the command.")
+    include: list[str] | None = option("PATTERN", "Read only files of a folder that match, such as '*.txt'.")
+    exclude: list[str] | None = option("PATTERN", "Leave out files of a folder that match.")
 
     def read(
         self,
@@ -93,14 +83,14 @@ class Documents:
         columns: bool = False,
         without: str | None = None,
         sparing: bool = False,
-        label_type: type | None = None,
+        **more: Any,
     ) -> Reader:
         """The reader of some files; `stdin` where something of it has been read.
 
         With `columns` they are tables; `without` names a column of labels that are not looked at.  A `sparing` reader
-        takes less memory.  `label_type` is that of FILE; the first label decides where it has none.
+        takes less memory.  `more` are options of `bunrui.documents.read`, such as the type of the labels of FILE.
         """
-        options: dict[str, Any] = {name: value for name, value in vars(self).items() if value}
+        options: dict[str, Any] = {name: value for name, value in vars(self).items() if value} | more
         if columns:
             if self.text:
                 raise OptionError("FILE reads tables with all columns: leave --text out.")
@@ -115,21 +105,17 @@ class Documents:
         sources: list[Any] = list(data)
         if sources.count("-") == 1:
             sources[sources.index("-")] = stdin or Stdin()
-        return bunrui.documents.read(
-            sources if label is None else {label: sources},
-            labelled=labelled,
-            label_type=label_type,
-            batch_bytes=_STDIN_BLOCK if "-" in data else _SMALL_BLOCK if sparing else _FILE_BLOCK,
-            **options,
-        )
+        given = sources if label is None else {label: sources}
+        size = _STDIN_BLOCK if "-" in data else _SMALL_BLOCK if sparing else _FILE_BLOCK
+        return bunrui.documents.read(given, labelled=labelled, batch_bytes=size, **options)
 
 
 @dataclass(frozen=True)
 class _Labels:
     panel: ClassVar = Documents.panel
-    label: str | None = option("--label", "COLUMN", "The column with the label (label), or a list of labels.")
-    as_: str | None = option("--as", "LABEL", "Give all documents this label.")
-    separator: str | None = option("--separator", "TEXT", "The separator between several labels, such as ';'.")
+    label: str | None = option("COLUMN", "The column with the label (label), or a list of labels.")
+    as_: str | None = option("LABEL", "Give all documents this label.", "--as")
+    separator: str | None = option("TEXT", "The separator between several labels, such as ';'.")
 
 
 @dataclass(frozen=True)
@@ -148,20 +134,15 @@ class Chosen:
 
     panel: ClassVar = "In place of DATA"
 
-    by_id: list[str] | None = option("--by-id", "ID", "The document that was learned with this id. Can be repeated.")
+    by_id: list[str] | None = option("ID", "The document that was learned with this id. Can be repeated.")
     by_digest: list[str] | None = option(
-        "--by-digest",
-        "DIGEST",
-        "The document with this digest, or its first digits ('bunrui log --documents'). Can be repeated.",
+        "DIGEST", "The document with this digest, or its first digits ('bunrui log --documents'). Can be repeated."
     )
 
     def check(self, data: list[str] | None) -> None:
         """Refuse a call that names documents in no way, or in several ways."""
-        n_given = bool(data) + bool(self.by_id) + bool(self.by_digest)
-        if n_given == 0:
-            raise OptionError("say which documents: give DATA, --by-id or --by-digest.")
-        if n_given > 1:
-            raise OptionError("say which documents by one of DATA, --by-id and --by-digest, not by several.")
+        if bool(data) + bool(self.by_id) + bool(self.by_digest) != 1:
+            raise OptionError("say which documents, by one of DATA, --by-id and --by-digest.")
 
 
 def _number_or(word: str) -> Callable[[str | None], float | str | None]:
@@ -191,15 +172,11 @@ def _prior(given: str | None) -> Any:
     if given in (None, "empirical", "uniform", "smoothed"):
         return given
     name, _, number = given.partition(":")
-    try:
-        prior = name, float(number)
-    except ValueError:
-        prior = name, math.nan
-    if name != "smoothed" or not 0 < prior[1] < math.inf:
-        raise typer.BadParameter(
-            f"choose one of empirical, uniform, smoothed, or smoothed: and a number above 0, not {given!r}."
-        )
-    return prior
+    with suppress(ValueError):
+        if name == "smoothed" and 0 < float(number) < math.inf:
+            return name, float(number)
+    known = "empirical, uniform, smoothed, or smoothed: and a number above 0"
+    raise typer.BadParameter(f"choose one of {known}, not {given!r}.")
 
 
 def _listed(names: Iterable[str], last: str, is_meant: Callable[[str], bool]) -> str:
@@ -219,50 +196,42 @@ class Model:
     panel: ClassVar = "Model"
 
     model: ModelName | None = option(
-        "--model",
         "NAME",
         f"{AUTO} (the default): the one that suits the documents that FILE keeps; {_listed(MODELS, 'or', bool)}; "
         f"{_listed(TRAINED, 'and', lambda name: TRAINED[name].on_text)} are trained from the texts that FILE keeps; "
         f"{_listed(TRAINED, 'and', lambda name: TRAINED[name].on_tables)} are for tables.",
     )
     smoothing: Literal["eap", "map", "mle"] | None = option(
-        "--smoothing", "NAME", "The estimator of probabilities: eap (the default), map or mle."
+        "NAME", "The estimator of probabilities: eap (the default), map or mle."
     )
     alpha: str | None = option(
-        "--alpha",
-        "NUMBER",
-        "The strength of smoothing; 'default' for that of the model.",
-        callback=_number_or("default"),
+        "NUMBER", "The strength of smoothing; 'default' for that of the model.", callback=_number_or("default")
     )
     prior: str | None = option(
-        "--prior",
         "NAME",
         "The prior of the classes: empirical (the default), uniform, smoothed, or smoothed:λ, (n + λ) / (N + λK).",
         callback=_prior,
     )
-    unseen: Literal["ignore", "smooth"] | None = option(
-        "--unseen", "NAME", "New words: ignore (the default) or smooth."
-    )
-    min_df: int | None = option("--min-df", "N", "Leave out words of fewer documents.", min=1)
+    unseen: Literal["ignore", "smooth"] | None = option("NAME", "New words: ignore (the default) or smooth.")
+    min_df: int | None = option("N", "Leave out words of fewer documents.", min=1)
     max_features: str | None = option(
-        "--max-features",
         "N",
         "Read only the N most telling words, by mutual information; chi2:N by χ²; 'all' for all.",
         callback=_max_features,
     )
 
     class_norm: bool | None = flag(
-        "--class-norm/--no-class-norm",
         f"Scale the counts of all classes to one size first, for {_takers('class_norm')}; --alpha then smooths "
         f"shares, {CLASS_NORM_ALPHA:.0e} by default.".replace("e-0", "e-"),
+        "--class-norm/--no-class-norm",
         default=None,
     )
     against_rest: bool | None = flag(
-        "--against-rest/--no-against-rest",
         f"Score a class against all other classes together, for {_takers('against_rest')}.",
+        "--against-rest/--no-against-rest",
         default=None,
     )
-    m: float | None = option("--m", "NUMBER", "For aode: how many documents a value needs to be a parent (1).")
+    m: float | None = option("NUMBER", "For aode: how many documents a value needs to be a parent (1).")
 
     def given(self) -> dict[str, Any]:
         """The options that were given, as those of `TextClassifier`.
@@ -304,16 +273,14 @@ class Analysis:
     panel: ClassVar = "Analyzer"
 
     analyzer: AnalyzerName | None = option(
-        "--analyzer",
-        "NAME",
-        r"universal (the default: any script, no dictionary), words (\w+), or the dictionaries ja, zh, ko.",
+        "NAME", r"universal (the default: any script, no dictionary), words (\w+), or the dictionaries ja, zh, ko."
     )
-    words: int | None = option("--words", "N", "The longest n-gram of words.", min=1)
-    stop_words: str | None = option("--stop-words", "PATH", "A file with words to leave out, one a line.")
-    html: bool = flag("--from-html", "--html", "Take the text out of HTML first.")
-    urls: bool = flag("--urls", "All URLs are one word.")
-    mentions: bool = flag("--mentions", "All @mentions are one word.")
-    numbers: bool = flag("--numbers", "All numbers are one word.")
+    words: int | None = option("N", "The longest n-gram of words.", min=1)
+    stop_words: str | None = option("PATH", "A file with words to leave out, one a line.")
+    html: bool = flag("Take the text out of HTML first.", "--from-html", "--html")
+    urls: bool = flag("All URLs are one word.")
+    mentions: bool = flag("All @mentions are one word.")
+    numbers: bool = flag("All numbers are one word.")
 
     def given(self) -> dict[str, Any]:
         """The options that were given, as fields of `AnalyzerSpec`.
@@ -329,7 +296,6 @@ class LearnedAnalysis(Analysis):
     """How text becomes features that are learned."""
 
     hash_bits: int | None = option(
-        "--hash-bits",
         "BITS",
         "Hash words to 2**BITS buckets, such as 22: memory stays bounded, and words in one bucket count as one.",
         min=8,
@@ -343,19 +309,14 @@ class LabelSets:
 
     panel: ClassVar = "Several labels"
 
-    labels: bool = flag("--labels", "Any number of labels for each document: all whose log-odds are high enough.")
+    labels: bool = flag("Any number of labels for each document: all whose log-odds are high enough.")
     threshold: str | None = option(
-        "--threshold",
         "NUMBER",
         "The log-odds above which a label is given (0); 'best' finds the best threshold of each label on the "
         "documents that FILE keeps, each left out in turn.",
         callback=_number_or("best"),
+        needs="labels",
     )
-
-    def check(self) -> None:
-        """Refuse what does not go together."""
-        if self.threshold is not None and not self.labels:
-            raise OptionError("--threshold goes with --labels.")
 
     def thresholds(self, classifier: AnyClassifier) -> float | dict[str, float]:
         """One for all labels, or one for each."""
@@ -380,34 +341,27 @@ class Parts:
 
     panel: ClassVar = PANEL
 
-    folds: int | None = option("--folds", "K", "Predict each of K parts by all the others.", min=2)
+    folds: int | None = option("K", "Predict each of K parts by all the others.", min=2)
     by: Literal["label", "source", "id", "order"] | None = option(
-        "--by",
         "WHAT",
         "How parts are made: label (the default: each has the same share of every label), source or id "
         "(documents of one file, or one id, stay together), order (each part by those before it).",
+        needs="folds",
     )
-
-    def check(self) -> None:
-        """Refuse what does not go together."""
-        if self.by is not None and self.folds is None:
-            raise OptionError("--by says how --folds are made: give --folds K, too.")
 
     def of(self, found: Collection) -> Any:
         """The parts of some documents, as `bunrui.evaluation.folds` makes them; None where nobody asks for any."""
         if self.folds is None:
             return None
         groups = {"source": found.sources, "id": found.ids}.get(self.by or "")
-        if groups is not None and any(group is None for group in groups):
-            wanted = "read or learn them with --id COLUMN" if self.by == "id" else "learn them from files"
-            raise OptionError(f"some documents have no {self.by}: {wanted}, or leave --by out.")
-        if groups is not None and len(set(groups)) == 1:
-            same, wanted = ("id", "another --id COLUMN") if self.by == "id" else ("source", "several files")
-            raise OptionError(f"all documents have the same {same}: give {wanted}, or leave --by out.")
+        if groups is not None and (None in groups or len(set(groups)) == 1):
+            what = f"some documents have no {self.by}" if None in groups else f"all documents have the same {self.by}"
+            wanted = "an --id COLUMN with different ids" if self.by == "id" else "several files"
+            raise OptionError(f"{what}: give {wanted}, or leave --by out.")
         return bunrui.evaluation.folds(len(found.labels), found.labels, self.folds, kind=_KINDS[self.by], groups=groups)
 
 
-MEMORY: Any = option("--memory", "SIZE", "Take no more memory than this, such as 2GB; other counts wait on the disk.")
+MEMORY: Any = option("SIZE", "Take no more memory than this, such as 2GB; other counts wait on the disk.")
 
 
 @dataclass(frozen=True)
@@ -417,25 +371,14 @@ class Tables:
     panel: ClassVar = "Tables"
 
     columns: bool = flag(
-        "--columns",
         "DATA are tables: read all columns except --label and --id, as numbers, categories, texts or dates. In CSV "
-        "and TSV, an empty cell, ?, NA, N/A, null, None, NaN or nan is no value.",
+        "and TSV, an empty cell, ?, NA, N/A, null, None, NaN or nan is no value."
     )
     kind: list[str] | None = option(
-        "--kind",
         "COLUMN=KIND",
         "Take a column for text, categorical, numeric, gaussian, binned, date or skip. Can be repeated.",
+        needs="columns",
     )
-
-    def check(self, documents: Documents, analysis: Analysis) -> None:
-        """Refuse what does not go together."""
-        if self.kind and not self.columns:
-            raise OptionError("--kind goes with --columns.")
-        if self.columns and analysis.given():
-            options = ", ".join(f"--{name.replace('_', '-')}" for name, value in vars(analysis).items() if value)
-            raise OptionError(f"--columns reads tables, and {options} is for text: leave one of the two out.")
-        if self.columns and documents.text:
-            raise OptionError("--columns reads all columns, and --text is for text: leave one of the two out.")
 
     def given(self) -> dict[str, Any]:
         """The options that were given, as fields of `AnalyzerSpec`.
@@ -463,26 +406,7 @@ class Tables:
                 raise OptionError(f"--kind names the column {column!r}, and there are only {only}: nothing was learned")
 
 
-def known_columns(classifier: bunrui.StoredClassifier) -> list[str]:
-    """The columns of the first row that a file keeps."""
-    if classifier.keep != "text":
-        return []
-    return next((list(json.loads(document.text)) for document in classifier.documents()), [])
-
-
-def warn_of_columns(known: list[str], reader: Reader) -> None:
-    """Say if rows lack a column that others had before: perhaps its name is misspelt."""
-    gone = [name for name in known if name not in reader.columns]
-    if not gone:
-        return
-    new = [name for name in reader.columns if name not in known]
-    more = f" and have {some(map(quote, new), 5)}, which was not there" if new else ""
-    say(f"warning: these rows lack {some(map(quote, gone), 5)}{more}; 'bunrui undo' takes them back")
-
-
 # --- the engine
-
-Keep = Literal["text", "digests", "nothing"]
 
 
 @dataclass(frozen=True)
@@ -492,12 +416,10 @@ class Engine:
     panel: ClassVar = "Engine"
 
     engine: Literal["threads", "ray"] | None = option(
-        "--engine", "NAME", "threads of this machine (the default), or ray: those of a cluster."
+        "NAME", "threads of this machine (the default), or ray: those of a cluster."
     )
     address: str | None = option(
-        "--address",
-        "ADDRESS",
-        "The address of the Ray cluster; by default one on this machine, which is started if there is none.",
+        "ADDRESS", "The address of the Ray cluster; by default one on this machine, which is started if there is none."
     )
 
     @property
@@ -512,9 +434,3 @@ class Engine:
         for name, value in given.items():
             if value:
                 raise OptionError(f"--engine ray goes without --{name.replace('_', '-')}.")
-
-    def keep(self, keep: Keep | None, *, is_new: bool) -> Keep | None:
-        """The documents that a file keeps when it learns on a cluster: none."""
-        if keep not in (None, "nothing"):
-            raise OptionError("--engine ray goes with --keep nothing: on a cluster documents stay where they are.")
-        return "nothing" if is_new else keep

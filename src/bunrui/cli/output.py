@@ -11,15 +11,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Protocol
 
-import bunrui
 from bunrui.cli.console import say, to_json
-from bunrui.cli.documents import reads_tables
-from bunrui.cli.options import Parts, spell_value
 from bunrui.errors import OptionError, StoreError
 from bunrui.labels import text_of
 from bunrui.phrases import one_line
@@ -27,23 +24,11 @@ from bunrui.phrases import one_line
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bunrui.classifier import AnyClassifier
-    from bunrui.cli.collection import Collection
     from bunrui.cli.predict import Answer
-    from bunrui.evaluation import Evaluation
 
 _TAB = "\t"
-_SUFFIXES = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".xlsx": "xlsx",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-}
+_TABLES = ("parquet", "csv", "tsv", "xlsx", "arrow")
+_OTHER_SUFFIXES = {"pq": "parquet", "ndjson": "jsonl", "feather": "arrow"}
 
 
 class Writer(Protocol):
@@ -58,7 +43,7 @@ def open_writer(path: str | None, classes: list[Any], *, json: bool) -> Iterator
     if path is None:
         yield (_JsonLines if json else _PlainLines)(sys.stdout, classes)
         return
-    format = format_of(path, _SUFFIXES)
+    format = format_of(path, (*_TABLES, "jsonl"))
     if format == "jsonl":
         with replace_when_done(path) as unfinished, open(unfinished, "w", encoding="utf-8", newline="\n") as file:
             yield _JsonLines(file, classes)
@@ -70,7 +55,7 @@ def open_writer(path: str | None, classes: list[Any], *, json: bool) -> Iterator
 @contextmanager
 def open_table(path: str) -> Iterator[Callable[[pa.Table], None]]:
     """A function that writes tables with the same columns, one after the other."""
-    format = format_of(path, {suffix: format for suffix, format in _SUFFIXES.items() if format != "jsonl"})
+    format = format_of(path, _TABLES)
     writer: Any = None
     with replace_when_done(path) as unfinished, open(unfinished, "wb") as sink:
 
@@ -92,10 +77,12 @@ def check_not_read(path: str | None, data: Iterable[str]) -> None:
             raise OptionError(f"--output would take the place of {name}, which is read: give another name.")
 
 
-def format_of(path: str, suffixes: dict[str, str]) -> str:
-    format = suffixes.get(os.path.splitext(path)[1].lower())
-    if format is None:
-        raise OptionError(f"the name {path!r} does not tell the format: give it one of {' '.join(suffixes)}")
+def format_of(path: str, formats: Sequence[str]) -> str:
+    """The one of some formats that the suffix of a name tells."""
+    suffix = os.path.splitext(path)[1].lower().removeprefix(".")
+    format = _OTHER_SUFFIXES.get(suffix, suffix)
+    if format not in formats:
+        raise OptionError(f"the name {path!r} does not tell the format: give it one of .{' .'.join(formats)}")
     return format
 
 
@@ -263,9 +250,6 @@ def _open_table(format: str, sink: Any, schema: pa.Schema) -> Any:
     return pyarrow.csv.CSVWriter(sink, schema, write_options=options)
 
 
-_FEWEST_FOR_CURVE = 20
-
-
 def check_folder(path: str, *, is_new: bool = False) -> None:
     """Refuse at once what could not be written at the end, or would replace a file that is to be new."""
     from bunrui.store import creation
@@ -293,80 +277,3 @@ def write_page(path: str, page: str) -> None:
         out.flush()
         os.fsync(out.fileno())
     say(f"wrote {path}")
-
-
-def page_of_themselves(
-    data: list[str], found: Collection, evaluation: Evaluation, n_duplicates: int | None, parts: Parts
-) -> str:
-    """The page of documents that predict each other."""
-    clf = found.classifier
-    texts, places = found.texts, list(map(place_of, found.sources, found.lines))
-    rows = getattr(evaluation, "rows", None)
-    if rows is not None:
-        texts, places = [texts[row] for row in rows], [places[row] for row in rows]
-    counts = not clf.needs_documents and not reads_tables(clf)
-    if parts.folds is None:
-        how = "each document by all the others"
-    elif parts.by == "order":
-        how = f"each of {parts.folds} parts by those before it"
-    else:
-        how = f"each of {parts.folds} parts by the others" + (f", cut by {parts.by}" if parts.by is not None else "")
-    learned = None
-    if counts:
-        learned = bunrui.TextClassifier(**clf.get_params()).learn(found.texts, found.labels)
-    return bunrui.report.evaluation_page(
-        evaluation,
-        title=", ".join(map(os.path.basename, data)),
-        facts=[("Predicted", how), *_describe(clf)],
-        texts=texts,
-        places=places,
-        classifier=learned,
-        is_learned=True,
-        curve=_curve(clf, found.texts, found.labels) if counts else None,
-        n_duplicates=n_duplicates,
-    )
-
-
-def page_of_test(
-    file: str,
-    data: list[str],
-    opened: bunrui.StoredClassifier,
-    classifier: AnyClassifier,
-    evaluation: Evaluation,
-    wrong: Mapping[int, tuple[Any, str]],
-) -> str:
-    """The page of documents that a classifier has predicted; `wrong` are those with mistakes, and their places."""
-    from bunrui.evaluation.loo import own_documents
-
-    curve = None
-    if opened.keep == "text" and not classifier.needs_documents and not reads_tables(classifier):
-        curve = _curve(classifier, *own_documents(opened))
-    return bunrui.report.evaluation_page(
-        evaluation,
-        title=", ".join(map(os.path.basename, data)),
-        facts=[("Predicted by", os.path.basename(file)), *_describe(classifier)],
-        texts={row: document for row, (document, _) in wrong.items()},
-        places={row: place for row, (_, place) in wrong.items()},
-        classifier=classifier,
-        curve=curve,
-    )
-
-
-def _curve(clf: AnyClassifier, texts: Any, labels: list[Any]) -> Any:
-    return bunrui.evaluation.learning_curve(clf, texts, labels) if len(labels) >= _FEWEST_FOR_CURVE else None
-
-
-def place_of(source: str | None, line: int | None) -> str:
-    """Where a document comes from, as pages say it."""
-    return source or "" if line is None else f"{source}, line {line}"
-
-
-def _describe(clf: AnyClassifier) -> list[tuple[str, str]]:
-    """The model with its options, and the analyzer."""
-    from bunrui.selection.settings import analyzer_name
-
-    has, spec = clf.effective_settings, clf.analyzer
-    usual = bunrui.TextClassifier(has["model"], analyzer=clf.analyzer).settings
-    changed = [f"{name} {spell_value(name, value)}" for name, value in has.items() if value != usual[name]]
-    analyzer = analyzer_name(spec) if isinstance(spec, bunrui.AnalyzerSpec) else str(spec)
-    return [("Model", ", ".join([has["model"], *changed])), ("Analyzer", analyzer)]

@@ -30,8 +30,8 @@ def split_names(given: str | None) -> list[str] | None:
     return names
 
 
-def _declared(info: Any, default: Any, required: bool) -> Any:
-    return field(default=MISSING if required else default, metadata={"parameter": info})
+def _declared(info: Any, default: Any, required: bool, needs: str | None = None) -> Any:
+    return field(default=MISSING if required else default, metadata={"parameter": info, "needs": needs})
 
 
 def argument(metavar: str, help: str, *, required: bool = False, **settings: Any) -> Any:
@@ -45,26 +45,25 @@ def file_argument(metavar: str, help: str) -> Any:
 
 
 def option(
-    name: str,
     metavar: str,
     help: str,
-    *others: str,
+    *names: str,
     default: Any = None,
     required: bool = False,
-    panel: str | None = None,
-    **settings: Any,
+    needs: str | None = None,
+    **more: Any,
 ) -> Any:
-    """An option with a value that is not empty; `others` are names that it has, too."""
-    settings.setdefault("show_default", False)
-    settings.setdefault("callback", _check_full)
-    info = typer.Option(name, *others, metavar=metavar, help=help, rich_help_panel=panel, **settings)
-    return _declared(info, default, required)
+    """An option with a value that is not empty; without `names`, it has the name of its parameter.
+
+    `needs` is a parameter that must be given, too.
+    """
+    settings: dict[str, Any] = {"show_default": False, "callback": _check_full} | more
+    return _declared(typer.Option(*names, metavar=metavar, help=help, **settings), default, required, needs)
 
 
-def flag(*names_and_help: str, default: bool | None = False, panel: str | None = None) -> Any:
-    """An option without a value; its help comes last."""
-    *names, told = names_and_help
-    return _declared(typer.Option(*names, help=told, rich_help_panel=panel, show_default=False), default, False)
+def flag(help: str, *names: str, default: bool | None = False, needs: str | None = None, **more: Any) -> Any:
+    """An option without a value; the rest is as for `option`."""
+    return _declared(typer.Option(*names, help=help, show_default=False, **more), default, False, needs)
 
 
 Classifier = Annotated[

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import bunrui
-from bunrui.cli.calibrate import Doubts, say_uncalibrated, say_unsure, unsure_option
 from bunrui.cli.console import Bar, interrupts, say, say_reading
 from bunrui.cli.documents import Stdin, locate_errors, reads_tables
+from bunrui.cli.info import Doubts, say_uncalibrated, say_unsure, unsure_option
 from bunrui.cli.options import Documents, Engine, LabelSets, Model, check_text
 from bunrui.cli.output import check_not_read, open_writer
 from bunrui.cli.parameters import Classifier, argument, flag, option
@@ -28,6 +29,18 @@ if TYPE_CHECKING:
     from bunrui.documents import Reader
 
 
+@dataclass(frozen=True)
+class Asked:
+    """The kind of answer for documents with one label."""
+
+    panel: ClassVar = None
+
+    top: int | None = option("K", "The K best labels with their probabilities.", min=1)
+    log_odds: str | None = option("LABEL", "Add log P(LABEL | text) / P(other | text): above 0 speaks for LABEL.")
+    against: str | None = option("LABEL", "The other label, if there are more than two.", needs="log_odds")
+    unsure: float | None = unsure_option("Answer ? in place of a label")
+
+
 def predict(
     *,
     file: Classifier,
@@ -37,19 +50,14 @@ def predict(
     engine: Engine,
     data: list[str] | None = argument("DATA", "Files to read; the standard input if there are none."),
     line: list[str] | None = option(
-        "--line", "TEXT", "Predict this text, or this row of a table: '{\"age\": 39, …}'.", callback=None
+        "TEXT", "Predict this text, or this row of a table: '{\"age\": 39, …}'.", callback=None
     ),
-    top: int | None = option("--top", "K", "The K best labels with their probabilities.", min=1),
-    log_odds: str | None = option(
-        "--log-odds", "LABEL", "Add log P(LABEL | text) / P(other | text): above 0 speaks for LABEL."
-    ),
-    against: str | None = option("--against", "LABEL", "The other label, if there are more than two."),
-    unsure: float | None = unsure_option("Answer ? in place of a label"),
-    json: bool = flag("--json", "One JSON object a line."),
+    asked: Asked,
+    json: bool = flag("One JSON object a line."),
     output: str | None = option(
-        "--output",
         "PATH",
         "Write there in place of stdout: .parquet .csv .tsv .xlsx .jsonl .arrow; a folder with --engine ray.",
+        "--output",
         "-o",
     ),
 ) -> None:
@@ -86,22 +94,18 @@ def predict(
         raise OptionError("there is nothing to predict: give DATA, --line TEXT, or text on the standard input.")
     for text in line or ():
         check_text(text, "--line", "give a file, and its --encoding")
-    if against is not None and log_odds is None:
-        raise OptionError("--against goes with --log-odds.")
     if json and output is not None:
         raise OptionError("--json writes to stdout: for a file, give --output the suffix .jsonl.")
     check_not_read(output, data or ())
-    several.check()
-    if several.labels and (top, log_odds, unsure) != (None, None, None):
+    if several.labels and asked != Asked():
         raise OptionError("--labels goes without --top, --log-odds and --unsure.")
     if engine.is_ray:
-        engine.refuse(line=line, labels=several.labels, json=json, unsure=unsure is not None)
+        engine.refuse(line=line, labels=several.labels, json=json, unsure=asked.unsure is not None)
         if not data or output is None:
             raise OptionError("--engine ray needs DATA, and --output with the name of a folder.")
-        asked = {"top": top, "log_odds": log_odds, "against": against, "several": several}
         with interrupts("interrupted"), bunrui.open(file, read_only=True) as opened:
             reader = documents.read(data, labelled=False, columns=reads_tables(opened))
-            _predict_on_ray(engine.address, model.of(opened), reader, output, asked)
+            _predict_on_ray(engine.address, model.of(opened), reader, output, partial(Question, asked, several))
         return
     data = data or ["-"]
     stdin = Stdin()
@@ -110,14 +114,13 @@ def predict(
         if not line and data == ["-"] and is_plain and not is_table:
             line = stdin.few_lines()
         classifier = model.of(opened)
-        question = Question(classifier, top, log_odds, against, several, unsure)
+        question = Question(asked, several, classifier)
         say_uncalibrated(opened, classifier)
         with open_writer(output, question.classes, json=json) as writer:
             is_empty = not line and data == ["-"] and stdin.is_empty()
             if line or is_empty:
                 with locate_errors(None):
-                    answer = question.answer(line or [])
-                writer.write(None, answer)
+                    writer.write(None, question.answer(line or []))
                 if is_empty:
                     say("the standard input is empty: nothing was predicted")
                 say_unsure(question.doubts)
@@ -153,25 +156,16 @@ class Answer(NamedTuple):
 class Question:
     """A classifier and the kind of answer that is asked for."""
 
-    def __init__(
-        self,
-        classifier: AnyClassifier,
-        top: int | None,
-        log_odds: str | None,
-        against: str | None,
-        several: LabelSets,
-        unsure: float | None = None,
-    ) -> None:
+    def __init__(self, asked: Asked, several: LabelSets, classifier: AnyClassifier) -> None:
         from bunrui.classifier import opponent, thresholds_of
 
-        self._classifier = classifier
-        self.doubts = None if unsure is None else Doubts(classifier, unsure)
+        self._classifier, self._top = classifier, asked.top
+        self.doubts = None if asked.unsure is None else Doubts(classifier, asked.unsure)
         self.classes: list[Any] = classifier.classes_.tolist()
-        self._top = top
         self._pair: tuple[int, int] | None = None
-        if log_odds is not None:
-            label, against = classifier.label_named(log_odds), classifier.label_named(against)
-            other = opponent(self.classes, label, against)
+        if asked.log_odds is not None:
+            label = classifier.label_named(asked.log_odds)
+            other = opponent(self.classes, label, classifier.label_named(asked.against))
             self._pair = self.classes.index(label), self.classes.index(other)
         self._thresholds: npt.NDArray[np.float64] | None = None
         if several.labels:
@@ -212,11 +206,14 @@ def answers(question: Question, found: Iterable[pa.RecordBatch]) -> Iterator[tup
 # --- on a cluster
 
 
+_Ask = Callable[["AnyClassifier"], Question]
+
+
 class _Files:
     """Writes the answers for documents into a Parquet file; made and used on the workers."""
 
-    def __init__(self, classifier: AnyClassifier, question: dict[str, Any]) -> None:
-        self._question = Question(classifier, **question)
+    def __init__(self, classifier: AnyClassifier, ask: _Ask) -> None:
+        self._question = ask(classifier)
 
     def __call__(self, batches: Iterable[pa.RecordBatch], path: str) -> int:
         n_docs = 0
@@ -227,17 +224,15 @@ class _Files:
         return n_docs
 
 
-def _predict_on_ray(
-    address: str | None, classifier: AnyClassifier, reader: Reader, output: str, question: dict[str, Any]
-) -> None:
-    """Predict the documents of a reader into a folder of Parquet files; `question` are the arguments of `Question`."""
+def _predict_on_ray(address: str | None, classifier: AnyClassifier, reader: Reader, output: str, ask: _Ask) -> None:
+    """Predict the documents of a reader into a folder of Parquet files."""
     from bunrui.documents.sources import without_secret
     from bunrui.engines.pieces import split
     from bunrui.engines.ray import predict_blocks
 
-    Question(classifier, **question)  # raises errors here, not in a worker
+    ask(classifier)  # raises errors here, not in a worker
     with Bar(reader) as bar:
-        made = partial(_Files, question=question)
+        made = partial(_Files, ask=ask)
         n_docs = predict_blocks(classifier, split(reader), output, made, address=address, tell=bar.tell)
     say(f"predicted {counted(n_docs, 'document')} into {without_secret(output)} in {bar.speed()}")
     say_reading(reader)

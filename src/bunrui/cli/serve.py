@@ -7,7 +7,7 @@ import secrets
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import bunrui
@@ -15,17 +15,14 @@ from bunrui.cli.console import say
 from bunrui.cli.parameters import Classifier, flag, option
 from bunrui.errors import MissingExtraError, OptionError
 
-if TYPE_CHECKING:
-    from bunrui.service import Limits
-
 _PACKAGES = ("fastapi", "uvicorn")
 _VARIABLE = "BUNRUI_TOKEN"
 _AUTO = "auto"
 _MB = 1 << 20
 
 
-def _limit(name: str, metavar: str, help: str, default: int) -> Any:
-    return option(name, metavar, help, min=1, show_default=True, default=default)
+def _limit(metavar: str, help: str, default: int) -> Any:
+    return option(metavar, help, min=1, show_default=True, default=default)
 
 
 @dataclass(frozen=True)
@@ -34,55 +31,40 @@ class Most:
 
     panel: ClassVar = "Limits"
 
-    max_body: int = _limit("--max-body", "MB", "The largest request.", 64)
-    max_documents: int = _limit("--max-documents", "N", "The most documents in a request.", 100_000)
-    max_characters: int = _limit("--max-characters", "N", "The longest document.", 10_000_000)
-    max_requests: int = _limit(
-        "--max-requests", "N", "The most requests at a time; others are told to come again.", 256
-    )
+    max_body: int = _limit("MB", "The largest request.", 64)
+    max_documents: int = _limit("N", "The most documents in a request.", 100_000)
+    max_characters: int = _limit("N", "The longest document.", 10_000_000)
+    max_requests: int = _limit("N", "The most requests at a time; others are told to come again.", 256)
     max_file: int = _limit(
-        "--max-file",
-        "MB",
-        "The largest file that the page predicts or learns. All files take at most four times as much disk.",
-        1024,
+        "MB", "The largest file that the page predicts or learns. All files take at most four times as much disk.", 1024
     )
-
-    def limits(self) -> Limits:
-        """As the service takes them."""
-        from bunrui.service import Limits
-
-        numbers = self.max_documents, self.max_characters, self.max_requests
-        return Limits(self.max_body * _MB, *numbers, file=self.max_file * _MB)
 
 
 def serve(
-    *,
     file: Classifier,
-    limits: Most,
-    host: str = option("--host", "ADDRESS", "The address to listen on.", default="127.0.0.1"),
-    port: int = option("--port", "N", "The port; 0 for any that is free.", min=0, max=65535, default=8765),
+    most: Most,
+    host: str = option("ADDRESS", "The address to listen on.", default="127.0.0.1"),
+    port: int = option("N", "The port; 0 for any that is free.", min=0, max=65535, default=8765),
     token: str | None = option(
-        "--token",
         "TOKEN",
         "Clients with this token may learn and unlearn; 'auto' makes one. Others can see the command line: give your "
         "own token as BUNRUI_TOKEN.",
     ),
-    read_only: bool = flag("--read-only", "Never write, whatever BUNRUI_TOKEN says."),
-    name: list[str] | None = option(
-        "--name", "NAME", "Another host name of the service, such as example.org. Can be repeated."
-    ),
+    read_only: bool = flag("Never write, whatever BUNRUI_TOKEN says."),
+    name: list[str] | None = option("NAME", "Another host name of the service, such as example.org. Can be repeated."),
     cors: list[str] | None = option(
-        "--cors", "ORIGIN", "Let pages of another site ask, such as https://example.org. Can be repeated."
+        "ORIGIN", "Let pages of another site ask, such as https://example.org. Can be repeated."
     ),
 ) -> None:
     """Serve a classifier over HTTP, with a web page.
 
     Without a token the service only reads. With a token it learns, and every
-    answered change is in FILE, which is made if it is not there. It listens only to this machine; --host
-    0.0.0.0 lets others in, without encryption: put a proxy in front.
-    /openapi.json describes the requests; the log on stderr never holds a
-    document. Ctrl-C stops the service within ten seconds: requests and
-    trainings may end until then; jobs that only read are cancelled.
+    answered change is in FILE, which is made if it is not there. It listens
+    only to this machine; --host 0.0.0.0 lets others in, without encryption:
+    put a proxy in front. /openapi.json describes the requests; the log on
+    stderr never holds a document. Ctrl-C stops the service within ten
+    seconds: requests and trainings may end until then; jobs that only read
+    are cancelled.
 
     [bold]Examples[/]
 
@@ -93,11 +75,13 @@ def serve(
     """
 
     check_packages()
-    from bunrui.service import Settings, host_names, link
+    from bunrui.service import Limits, Settings, host_names, link
     from bunrui.service.app import listen, run
 
     secret = _secret(token, read_only)
     origins = frozenset(_origin(given) for given in cors or ())
+    numbers = most.max_documents, most.max_characters, most.max_requests
+    limits = Limits(most.max_body * _MB, *numbers, file=most.max_file * _MB)
     if secret is not None and not os.path.lexists(file):
         bunrui.create(file).close()
         say(f"made {file}: it has learned nothing yet")
@@ -106,7 +90,7 @@ def serve(
         say(f"serving {file} at {link(host, bound, secret if token else None)}")
         if secret is None:
             say("it only reads: start it with --token auto to let it learn")
-        run(classifier, Settings(secret, host_names(host, bound, name or ()), origins, limits.limits()), opened)
+        run(classifier, Settings(secret, host_names(host, bound, name or ()), origins, limits), opened)
 
 
 def check_packages() -> None:
@@ -133,7 +117,5 @@ def _secret(token: str | None, read_only: bool) -> str | None:
 def _origin(given: str) -> str:
     parts = urlsplit(given)
     if parts.scheme not in ("http", "https") or not parts.netloc or given != f"{parts.scheme}://{parts.netloc}":
-        raise OptionError(
-            f"{given!r} is no origin: give the scheme, the host and the port, such as https://example.org."
-        )
+        raise OptionError(f"{given!r} is no origin: give scheme, host and port, such as https://example.org.")
     return given

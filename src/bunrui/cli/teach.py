@@ -7,25 +7,21 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
 import bunrui
-from bunrui.cli.collection import read_all
 from bunrui.cli.console import interrupts, say, say_reading
-from bunrui.cli.documents import reads_tables
+from bunrui.cli.documents import read_all, reads_tables
 from bunrui.cli.learn import Wanted
 from bunrui.cli.options import Documents, LearnedAnalysis, Model
 from bunrui.cli.parameters import argument, file_argument, flag, option, split_names
 from bunrui.errors import DataError, LabelError, OptionError
 from bunrui.labels import text_of
 from bunrui.phrases import counted, excerpt, one_line, some, unfit, visible
-
-if TYPE_CHECKING:
-    from bunrui.selection import Question, Queue
 
 # The letters that are left out do something else.
 _KEYS = "123456789abcdefghijklmoprtvwxyz"
@@ -56,12 +52,12 @@ def teach(
     model: Model,
     analysis: LearnedAnalysis,
     labels: str | None = option(
-        "--labels", "NAMES", "Names of labels, with commas. New ones may come at any time.", callback=split_names
+        "NAMES", "Names of labels, with commas. New ones may come at any time.", callback=split_names
     ),
     wish: float | None = option(
-        "--wish", "ACCURACY", "Say how many answers an accuracy such as 0.9 still takes.", min=0.0, max=1.0
+        "ACCURACY", "Say how many answers an accuracy such as 0.9 still takes.", min=0.0, max=1.0
     ),
-    unlabelled: bool = flag("--unlabelled", "Learn from DATA as texts without a label, too, where that helps."),
+    unlabelled: bool = flag("Learn from DATA as texts without a label, too, where that helps."),
 ) -> None:
     """Label documents with one key each, and teach a classifier with them.
 
@@ -90,14 +86,21 @@ def teach(
     if "-" in data:
         raise OptionError("the standard input has the keys: give DATA as files.")
     given = list(labels or ())  # names, since the callback has split them
-    _check_labels(given)
+    for k, label in enumerate(given):
+        reason = "comes twice: give it once" if label in given[:k] else unfit(label)
+        if reason:
+            raise OptionError(f"--labels: the label {excerpt(label, 40)!r} {reason}")
     with interrupts(f"interrupted; all answers are in {file}"), ExitStack() as stack:
         wanted, is_new = Wanted(model, analysis.given()), not os.path.lexists(file)
         if not is_new:
             classifier = stack.enter_context(wanted.open(file))
             if reads_tables(classifier):
                 raise OptionError(f"{file} reads tables, and teach shows texts: learn a table with labels.")
-        texts = _read(data, documents)
+        reader = documents.read(data, labelled=False)
+        texts = read_all(reader, "done")["text"]
+        if not isinstance(texts[0], str):
+            raise DataError("documents of tokens or counts cannot be shown as texts: give texts")
+        say_reading(reader)
         if is_new:
             with wanted.create(file):
                 pass  # the file gets its name at once: an answer is in it when the terminal closes
@@ -117,27 +120,11 @@ def teach(
             say(f"texts without a label: {classifier.unlabelled_.describe()}")
 
 
-def _check_labels(names: list[str]) -> None:
-    for k, name in enumerate(names):
-        reason = "comes twice: give it once" if name in names[:k] else unfit(name)
-        if reason:
-            raise OptionError(f"--labels: the label {excerpt(name, 40)!r} {reason}")
-
-
-def _read(data: list[str], documents: Documents) -> list[str]:
-    reader = documents.read(data, labelled=False)
-    texts = read_all(reader, "done")["text"]
-    if not isinstance(texts[0], str):
-        raise DataError("documents of tokens or counts cannot be shown as texts: give texts")
-    say_reading(reader)
-    return texts
-
-
-def _left(asked: Queue) -> str:
+def _left(asked: bunrui.selection.Queue) -> str:
     return f"{counted(len(asked), 'document')} left"
 
 
-def _describe(asked: Queue, wish: float | None) -> str:
+def _describe(asked: bunrui.selection.Queue, wish: float | None) -> str:
     """How good the classifier is, and how far from a wish."""
     if not asked.can_estimate:
         if asked.classifier.needs_documents:
@@ -187,11 +174,13 @@ def _keys_of(labels: list[Any], before: dict[Any, str]) -> dict[Any, str]:
 class _Session:
     """Questions and keys."""
 
-    def __init__(self, asked: Queue, labels: list[Any], keys: Iterator[str], wish: float | None) -> None:
+    def __init__(
+        self, asked: bunrui.selection.Queue, labels: list[Any], keys: Iterator[str], wish: float | None
+    ) -> None:
         self._asked, self._labels, self._keys, self._wish = asked, labels, keys, wish
         self._key_of = _keys_of(labels, {})
-        self._done: list[Question] = []  # to be taken back, the last one first
-        self._waiting: list[Question] = []
+        self._done: list[bunrui.selection.Question] = []  # to be taken back, the last one first
+        self._waiting: list[bunrui.selection.Question] = []
         self._described, self._n_described = "", 0
         self._console = Console(stderr=True, highlight=False)
 
@@ -222,7 +211,7 @@ class _Session:
                 return
         say("there is nothing to undo in this session: 'bunrui undo' takes back what was done before")
 
-    def _keyless(self, question: Question) -> Any:
+    def _keyless(self, question: bunrui.selection.Question) -> Any:
         """The likely label, if it has no key; else None."""
         return None if question.guess in self._key_of else question.guess
 
@@ -257,11 +246,10 @@ class _Session:
             return self._new(self._line("new label: "))
         if key == _SEARCH:
             return self._search(self._line("label: "))
-        for label, own in self._key_of.items():
-            if own == key:
-                return label
-        say(f"  no label has the key {one_line(key)}: {_KEYS_BESIDE}")
-        return None
+        label = next((label for label, own in self._key_of.items() if own == key), None)
+        if label is None:
+            say(f"  no label has the key {one_line(key)}: {_KEYS_BESIDE}")
+        return label
 
     def _new(self, name: str) -> Any:
         if not name:
@@ -294,13 +282,12 @@ class _Session:
             if key in "\r\n":
                 break
             text = text[:-1] if key in "\x7f\b" else text + key
-            print(
-                f"\r\x1b[K{prompt}{one_line(text)}" if sys.stdin.isatty() else "", end="", file=sys.stderr, flush=True
-            )
+            shown = f"\r\x1b[K{prompt}{one_line(text)}" if sys.stdin.isatty() else ""
+            print(shown, end="", file=sys.stderr, flush=True)
         print(file=sys.stderr)
         return text.strip()
 
-    def _show(self, question: Question) -> None:
+    def _show(self, question: bunrui.selection.Question) -> None:
         shown = Text(visible(excerpt(question.text, _MOST_LINES * self._console.width)))
         title = "at random" if question.is_random else None
         done = f"{counted(len(self._asked.answers), 'answer')} · {_left(self._asked)}"
@@ -318,16 +305,14 @@ class _Session:
         if self._described:
             say(self._described)
 
-    def _choices(self, question: Question) -> Any:
+    def _choices(self, question: bunrui.selection.Question) -> Any:
         """The labels with their keys; the likely one stands out."""
         line = Text()
-        for name, key in self._key_of.items():
+        keyless = self._keyless(question)
+        for name, key in (self._key_of if keyless is None else self._key_of | {keyless: "Enter"}).items():
             is_guess = name == question.guess
             line.append(f" [{key}] ", "bold cyan").append(_shown(name), "bold reverse" if is_guess else "")
             line.append(f" {question.probability:.2f}" if is_guess else "", "dim")
-        if (likely := self._keyless(question)) is not None:
-            line.append(" [Enter] ", "bold cyan").append(_shown(likely), "bold reverse")
-            line.append(f" {question.probability:.2f}", "dim")
         more = len(self._labels) - len(self._key_of)
         if more > 0:
             line.append(f"  {_SEARCH} ", "bold cyan").append(f"{more:,} more")

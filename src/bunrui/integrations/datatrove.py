@@ -116,7 +116,9 @@ class BunruiClassifierFilter(BaseFilter):
     def filter_batch(self, batch: list[Any]) -> list[bool]:
         """Whether each document is kept."""
         units = [split_into_parts(doc.text, mode=self.filter_mode) for doc in batch]
-        texts = [self._readable(unit) for parts in units for unit in parts]
+        texts = [unit for parts in units for unit in parts]
+        if (sign := self.newline_replacement) is not None:
+            texts = [text.strip().replace("\n", sign) for text in texts]
         labels, shares = label_shares(self.model, texts)
         scores, is_kept = shares.tolist(), self._is_kept(labels, shares).tolist()
         keys, start, answers = [f"{_PREFIX}{text_of(label)}" for label in labels], 0, []
@@ -134,9 +136,6 @@ class BunruiClassifierFilter(BaseFilter):
             if n_units:
                 self.stat_update(name, value=n_units)
         return answers
-
-    def _readable(self, unit: str) -> str:
-        return unit if self.newline_replacement is None else unit.strip().replace("\n", self.newline_replacement)
 
     def _is_kept(self, labels: list[Any], shares: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
         """Which texts are kept, by the probabilities of their labels."""
