@@ -20,7 +20,6 @@ from typing import Any
 import uvicorn
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
@@ -36,7 +35,7 @@ from bunrui.service.monitor import ALWAYS, add_monitor, event, log_request, open
 from bunrui.service.predict import Endpoint, add_info, add_predict
 from bunrui.service.predictions import FILES, add_predictions
 from bunrui.service.requests import describe
-from bunrui.service.schemas import OPTIONS, describe_all
+from bunrui.service.schemas import OPTIONS, Api
 from bunrui.service.service import GONE, Service
 from bunrui.service.spool import Folder
 from bunrui.service.teach import add_teach
@@ -60,12 +59,12 @@ def create_app(classifier: StoredClassifier, settings: Settings) -> Gate:
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        service.start(also=app.openapi)
+        service.start(also=api.openapi)
         yield
         await service.stop()
 
     # The usual pages of documentation load scripts from elsewhere, which the policy of the service forbids.
-    app = FastAPI(
+    api = Api(
         title="bunrui",
         version=__version__,
         lifespan=life,
@@ -74,13 +73,12 @@ def create_app(classifier: StoredClassifier, settings: Settings) -> Gate:
         redirect_slashes=False,
         dependencies=[Depends(_check_names)],
     )
-    direct = add_predict(app, service)
+    direct = add_predict(api, service)
     for add in (add_info, add_learn, add_predictions, add_teach, add_evaluate, add_jobs, add_monitor):
-        add(app, service)
-    _add_errors(app, service)
-    app.openapi = lambda: describe_all(app)  # type: ignore[method-assign]
+        add(api, service)
+    _add_errors(api, service)
     pages = StaticFiles(directory=_WEB, packages=[("bunrui.views", "web")], html=True)
-    return Gate(app, service, pages=pages, direct=direct)
+    return Gate(api, service, pages=pages, direct=direct)
 
 
 async def _check_names(request: Request) -> None:
@@ -122,32 +120,20 @@ class Gate:
 
     Parameters
     ----------
-    app : FastAPI
-        Answers the routes; their descriptions say which need the token, and which types of bodies they take.
+    app : Api
+        Answers the routes; it knows which need the token, and which types of bodies they take.
     pages : ASGI application
         Answers everything else, for browsers.
     direct : mapping from path to endpoint
         POST requests that are answered here: docs/decisions/030.
     """
 
-    def __init__(self, app: FastAPI, service: Service, *, pages: App, direct: Mapping[str, Endpoint]) -> None:
+    def __init__(self, app: Api, service: Service, *, pages: App, direct: Mapping[str, Endpoint]) -> None:
         self.app = app
         self._pages = pages
         self._service = service
         self.direct = direct
         self._routes = [route.path for route in app.routes if hasattr(route, "path")]
-        described = {
-            (method, route.path): route.openapi_extra or {}
-            for route in app.routes
-            if isinstance(route, APIRoute)
-            for method in route.methods or ()
-        }
-        self._guarded = {key for key, extra in described.items() if "security" in extra}
-        self._types = {
-            path: tuple(extra["requestBody"]["content"])
-            for (_, path), extra in described.items()
-            if "requestBody" in extra
-        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -190,7 +176,7 @@ class Gate:
             return
         if path.startswith(_API):
             service.check_warm()
-        if (method, path) in self._guarded:
+        if f"{method} {path}" in self.app.guarded:
             security.check_token(head)
         is_owner = security.is_owner(head)
         room = service.rooms[is_owner]
@@ -221,13 +207,13 @@ class Gate:
 
     async def _body(self, room: Room, path: str, head: Head, receive: Receive) -> Body:
         if head.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in head:
-            self._service.security.check_type(head, self._types.get(path, (JSON, ARROW)))
+            self._service.security.check_type(head, self.app.types.get(path, (JSON, ARROW)))
         return await room.bodies.read(head, receive)
 
     async def _file(self, room: Room, head: Head, receive: Receive, is_owner: bool) -> Folder:
         """A body that goes to the disk."""
         files = self._service.files
-        self._service.security.check_type(head, self._types[FILES])
+        self._service.security.check_type(head, self.app.types[FILES])
         folder = files.create(is_owner)
         try:
             with folder.in_use(), open(folder.file, "wb") as file:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 
 from bunrui.calibration import Calibration
 from bunrui.classifier import AnyClassifier
@@ -24,7 +24,7 @@ from bunrui.service.jobs import Job
 from bunrui.service.monitor import event
 from bunrui.service.predict import MOST_BYTES
 from bunrui.service.processes import study_apart
-from bunrui.service.schemas import describe
+from bunrui.service.schemas import Api
 from bunrui.service.service import Service, call_of
 from bunrui.service.studies import leave_out, mistake_members, report_of, set_members, study, tells_sets
 from bunrui.store import StoredClassifier
@@ -33,21 +33,16 @@ from bunrui.store.lifecycle import Document
 _MOST_SCORES = 20_000_000  # documents times labels: 160 MB
 
 
-def add_evaluate(app: FastAPI, service: Service) -> None:
+def add_evaluate(api: Api, service: Service) -> None:
     """Add the routes."""
     served = service.served
 
-    def describe_study(summary: str, kind: schemas.Kind, **more: Any) -> dict[str, Any]:
-        return describe(summary, schemas.Job, 409, status=202, kind=kind, **more)
-
-    @app.post(
-        "/v1/evaluate",
-        **describe_study(
-            "Measure how well documents are predicted whose labels are known", "leave-one-out", body=schemas.Evaluate
-        ),
-    )
+    @api.add("POST /v1/evaluate", schemas.Job, 409, status=202, kind="leave-one-out", body=schemas.Evaluate)
     async def evaluate(request: Request) -> Response:
-        """Without a body, or without texts: leave each document out that the file keeps, and predict it."""
+        """Measure how well documents are predicted whose labels are known.
+
+        Without a body, or without texts: leave each document out that the file keeps, and predict it.
+        """
         body = await service.body(schemas.Evaluate, request)
         classifier, is_owners = served.reading(body.model), call_of(request).is_owner
         if body.texts is not None:
@@ -60,14 +55,7 @@ def add_evaluate(app: FastAPI, service: Service) -> None:
         job = Job("leave-one-out", classifier.counts.n_docs, is_owners=is_owners)
         return service.start_job(job, lambda job: study_apart(job, path, leave_out, body.model, body.html), "evaluate")
 
-    def add_study(
-        kind: schemas.Kind,
-        summary: str,
-        body: type[schemas.Body] | None = None,
-        *,
-        token: bool = False,
-        description: str | None = None,
-    ) -> None:
+    def add_study(kind: schemas.Kind, doc: str, body: type[schemas.Body] | None = None, token: bool = False) -> None:
         """Add a route that starts a study with the members of its body; one with the token shows documents."""
 
         async def start(request: Request) -> Response:
@@ -77,15 +65,14 @@ def add_evaluate(app: FastAPI, service: Service) -> None:
             job = Job(kind, None, is_private=token, is_owners=call_of(request).is_owner)
             return service.start_job(job, lambda job: study_apart(job, path, study, kind, *given))
 
-        described = describe_study(summary, kind, body=body, token=token)
-        app.post(f"/v1/{kind}", name=kind, description=description, **described)(start)
+        start.__name__, start.__doc__ = kind, doc
+        api.add(f"POST /v1/{kind}", schemas.Job, 409, status=202, kind=kind, body=body or (), token=token)(start)
 
-    summary = "Leave each document out, predict it, and show those that are wrong"
-    add_study("mistakes", summary, schemas.Mistakes, token=True)
+    add_study("mistakes", "Leave each document out, predict it, and show those that are wrong", schemas.Mistakes, True)
     add_study("curve", "Learn growing parts of the documents, and predict others")
-    description = "The result grows while it runs; progress counts measurements."
-    add_study("compare", "Measure all models on the documents", schemas.Compare, description=description)
-    add_study("audit", "Find labels to look at again", schemas.Audit, token=True)
+    grows = "The result grows while it runs; progress counts measurements."
+    add_study("compare", f"Measure all models on the documents\n\n{grows}", schemas.Compare)
+    add_study("audit", "Find labels to look at again", schemas.Audit, True)
 
     # --- acting
 
@@ -97,26 +84,32 @@ def add_evaluate(app: FastAPI, service: Service) -> None:
 
         return service.start_job(Job(kind, None, writes=True, is_owners=True), change)
 
-    @app.post(
-        "/v1/set",
-        **describe_study("Read the counts by another model from now on", "set", body=schemas.SetModel, token=True),
-    )
+    @api.add("POST /v1/set", schemas.Job, 409, status=202, kind="set", body=schemas.SetModel, token=True)
     async def set_model(request: Request) -> Response:
-        """As `bunrui set --model` does; a model that is trained is trained now."""
+        """Read the counts by another model from now on.
+
+        As `bunrui set --model` does; a model that is trained is trained now.
+        """
         model = (await service.body(schemas.SetModel, request)).model
         kind_of(model)
         change = service.sign(request, served.set_model)
         return write("set", lambda _: service.writer.call(change, model))
 
-    @app.post("/v1/choose", **describe_study("Choose anew the model that auto stands for", "choose", token=True))
+    @api.add("POST /v1/choose", schemas.Job, 409, status=202, kind="choose", token=True)
     async def choose(request: Request) -> Response:
-        """As `bunrui choose` does."""
+        """Choose anew the model that auto stands for.
+
+        As `bunrui choose` does.
+        """
         change = service.sign(request, served.choose)
         return write("choose", lambda _: service.writer.call(change))
 
-    @app.post("/v1/calibrate", **describe_study("Calibrate the probabilities", "calibrate", token=True))
+    @api.add("POST /v1/calibrate", schemas.Job, 409, status=202, kind="calibrate", token=True)
     async def calibrate(request: Request) -> Response:
-        """As `bunrui calibrate` does."""
+        """Calibrate the probabilities.
+
+        As `bunrui calibrate` does.
+        """
         _check_keeps(served.classifier.keep)
         check_reads_no_pool(served.classifier)
         path, change = served.classifier.path, service.sign(request, served.calibrate)

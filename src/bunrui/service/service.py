@@ -8,9 +8,9 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, get_type_hints
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 
 from bunrui import __version__, store
 from bunrui.calibration import Calibration
@@ -166,10 +166,10 @@ class Served:
             self.classifier.author = own  # it may be another file by now
 
     def learn(self, body: schemas.Learn) -> schemas.Changed:
-        """Learn documents; they are in the file when this returns."""
+        """Learn documents, all or none of them."""
         with self.classifier.learning() as session:
             session.add(body.texts, self.named(body.labels), ids=body.ids)
-        return {**self._changed(session.n_docs), "duplicates": session.n_duplicates}
+        return {**self.changed(session.n_docs), "duplicates": session.n_duplicates}
 
     def learn_batches(self, batches: Iterable[Any], is_done: Callable[[int], None]) -> schemas.Changed:
         """Learn batches of documents as `bunrui.documents.read` gives them; `is_done` is told how many are."""
@@ -177,29 +177,29 @@ class Served:
             for batch in batches:
                 session.add(texts_of(batch), batch["label"], ids=batch["id"], sources=batch["source"])
                 is_done(batch.num_rows)
-        return {**self._changed(session.n_docs), "duplicates": session.n_duplicates}
+        return {**self.changed(session.n_docs), "duplicates": session.n_duplicates}
 
     def unlearn(self, body: schemas.Unlearn) -> schemas.Changed:
-        """Take documents back."""
+        """Take documents back, as if they had never been learned."""
         if body.texts is not None:
             self.classifier.unlearn(body.texts, self.named(body.labels))
-            return self._changed(len(body.texts))
+            return self.changed(len(body.texts))
         self._catch_up()
         before = self.classifier.counts.n_docs
         self.classifier.unlearn(ids=body.ids, digests=body.digests)
-        return self._changed(before - self.classifier.counts.n_docs)
+        return self.changed(before - self.classifier.counts.n_docs)
 
     def learn_unlabelled(self, body: schemas.Unlabelled) -> schemas.Changed:
-        """Take in texts without a label."""
+        """Take in texts without a label, to help where labels are few."""
         before = self._n_unlabelled()
         self.classifier.learn_unlabelled(body.texts or ())
-        return self._changed(len(self.classifier.memory.pool) - before)
+        return self.changed(len(self.classifier.memory.pool) - before)
 
     def unlearn_unlabelled(self, body: schemas.Unlabelled) -> schemas.Changed:
-        """Take texts without a label back, or all of them."""
+        """Take texts without a label back, by default all."""
         before = self._n_unlabelled()
         self.classifier.unlearn_unlabelled(body.texts)
-        return self._changed(before - len(self.classifier.memory.pool))
+        return self.changed(before - len(self.classifier.memory.pool))
 
     def _n_unlabelled(self) -> int:
         """How many texts without a label the file has now."""
@@ -207,13 +207,13 @@ class Served:
         return len(self.classifier.memory.pool)
 
     def relabel(self, body: schemas.Relabel) -> schemas.Changed:
-        """Give documents other labels."""
+        """Give documents that were learned another label."""
         to = self.named([body.to])[0]
         n_docs = self.classifier.relabel(to, texts=body.texts, ids=body.ids, digests=body.digests)
-        return self._changed(n_docs)
+        return self.changed(n_docs)
 
     def undo(self, body: schemas.Undo) -> schemas.Undone:
-        """Take the last change back, or all after one, if the last one is the one that is meant."""
+        """Take the last change back, or all after one."""
         if body.to is None:
             kind, n_docs = self.classifier.undo(last=body.transaction)
             n_changes = 1
@@ -245,7 +245,8 @@ class Served:
         now = self.classifier.last_change
         return {"transaction": now if now > before else None, "changed": 0, "documents": self.classifier.counts.n_docs}
 
-    def _changed(self, n_docs: int) -> schemas.Changed:
+    def changed(self, n_docs: int) -> schemas.Changed:
+        """The answer to a change of some documents."""
         return {
             "transaction": self.classifier.last_seen if n_docs else None,
             "changed": n_docs,
@@ -390,26 +391,18 @@ class Service:
 
         return signed
 
-    def add_change(
-        self,
-        app: FastAPI,
-        path: str,
-        summary: str,
-        work: Callable[[T], Any],
-        body: type[T],
-        answer: type = schemas.Changed,
-        *problems: int,
-    ) -> None:
-        """Add a route that changes the classifier by its body."""
+    def add_change(self, api: schemas.Api, path: str, work: Callable[[T], Any], *problems: int) -> None:
+        """Add a route that changes the classifier; the annotations of the work are its body and its answer."""
+        kinds = get_type_hints(work)
 
         async def change(request: Request) -> Response:
-            done = await self.writer.run(self.sign(request, work), await self.body(body, request))
+            done = await self.writer.run(self.sign(request, work), await self.body(kinds["body"], request))
             number = {"transaction": done["transaction"]} if "transaction" in done else {}
             event("change", kind=work.__name__, **number, documents=done["changed"])
             return schemas.answer(done)
 
-        described = schemas.describe(summary, answer, 409, 507, *problems, token=True, body=body)
-        app.post(path, name=work.__name__, **described)(change)
+        change.__name__, change.__doc__ = work.__name__, work.__doc__
+        api.add(f"POST {path}", kinds["return"], 409, 507, *problems, token=True, body=kinds["body"])(change)
 
     async def while_there(self, request: Request, work: Callable[[Job], R]) -> R | None:
         """What work gives that ends when the client leaves; None if it has left."""

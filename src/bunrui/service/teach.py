@@ -23,7 +23,7 @@ from threading import Lock
 from typing import Annotated, Any
 
 import pyarrow as pa
-from fastapi import FastAPI, Query, Request, Response
+from fastapi import Query, Request, Response
 from starlette.background import BackgroundTask
 
 from bunrui.engines.labelgroups import check_new, label_sets
@@ -32,10 +32,11 @@ from bunrui.evaluation.crossvalidation import CurvePoint
 from bunrui.labels import given_labels, plain, type_of
 from bunrui.selection import Question, Queue, queue
 from bunrui.service import schemas
+from bunrui.service.admission import BYTES
 from bunrui.service.errors import Problem
 from bunrui.service.intake import BodyName, Column, Encoding, Header, Ids, Intake, SkipBad
 from bunrui.service.jobs import Job
-from bunrui.service.schemas import answer, describe
+from bunrui.service.schemas import Api, answer
 from bunrui.service.service import Served, Service, call_of
 from bunrui.store.creation import temporary_beside
 from bunrui.views.evaluation import learning_chart
@@ -159,7 +160,7 @@ class Teaching:
         }
 
     def answer(self, body: schemas.Answer) -> schemas.Answered:
-        """Learn the labels of a document, or skip it."""
+        """Learn an answer: the labels of a document.  Without labels it is skipped."""
         asked = self.needed()
         given_to, question = self._find(asked, body.digest)
         client = given_to if body.client is None else body.client
@@ -189,7 +190,10 @@ class Teaching:
         }
 
     def undo(self, body: schemas.TakeBack) -> schemas.TakenBack:
-        """Take an answer back; the question is given to who has answered it, and nobody else may undo it."""
+        """Take an answer back.
+
+        The question goes to the client that has answered it, and nobody else may undo it.
+        """
         asked = self.needed()
         known = self._learned.get(body.digest)
         client, question, given = known or ("", asked.question(body.digest), None)
@@ -207,15 +211,10 @@ class Teaching:
     def use_unlabelled(self) -> schemas.Changed:
         """Use the documents as texts without a label, too."""
         asked = self.needed()
-        classifier = self._served.classifier
-        before, n_before = classifier.last_seen, len(classifier.memory.pool)
+        pool = self._served.classifier.memory.pool
+        before = len(pool)
         asked.use_unlabelled()
-        now = classifier.last_seen
-        return {
-            "transaction": now if now != before else None,
-            "changed": len(classifier.memory.pool) - n_before,
-            "documents": classifier.counts.n_docs,
-        }
+        return self._served.changed(len(pool) - before)
 
     # On any thread
 
@@ -304,28 +303,28 @@ class Teaching:
         if known is not None and known[0] == version:
             return known[1]
         curve = asked.curve()
+        estimate, forecast, low, high, html = None, None, None, None, ""
+        if curve.answers:
+            estimate, forecast = curve.points[-1].estimate, curve.forecast(wish)
+            low, high = estimate.interval
+            html = learning_chart(
+                [CurvePoint(n, one.accuracy, *one.interval) for n, one in curve.points], has_band=True
+            )
         found: schemas.TaughtProgress = {
             "answers": len(asked.answers),
             "left": len(asked),
             "guessed": asked.n_guessed,
             "agreed": asked.n_agreed,
             "trained": asked.classifier.needs_documents,
-            "sample": 0,
-            "accuracy": None,
-            "low": None,
-            "high": None,
-            "forecast": None,
-            "html": "",
+            "sample": estimate.n if estimate else 0,
+            "accuracy": estimate.accuracy if estimate else None,
+            "low": low,
+            "high": high,
+            "forecast": None
+            if forecast is None
+            else {"likely": forecast.likely, "low": forecast.low, "high": forecast.high},
+            "html": html,
         }
-        if curve.answers:
-            _, estimate = curve.points[-1]
-            points = [CurvePoint(n, one.accuracy, *one.interval) for n, one in curve.points]
-            forecast = curve.forecast(wish)
-            found |= {"sample": estimate.n, "accuracy": estimate.accuracy}
-            found["low"], found["high"] = estimate.interval
-            if forecast is not None:
-                found["forecast"] = {"likely": forecast.likely, "low": forecast.low, "high": forecast.high}
-            found["html"] = learning_chart(points, has_band=True)
         self._measured = version, found
         return found
 
@@ -350,41 +349,41 @@ def _write(table: pa.Table, path: str) -> None:
         os.fsync(file.fileno())
 
 
-def add_teach(app: FastAPI, service: Service) -> None:
+def add_teach(api: Api, service: Service) -> None:
     """Add the routes."""
     teaching, writer = Teaching(service.served), service.writer
-
-    def describe_teaching(summary: str, answer: type, *problems: int, **more: Any) -> dict[str, Any]:
-        return describe(summary, answer, 409, *problems, token=True, **more)
 
     async def opened() -> Queue:
         """The queue; who finds it in memory does not wait for the thread that writes."""
         known = teaching.at_hand()
         return await writer.run(teaching.needed) if known is None else known
 
-    @app.get("/v1/teach", **describe_teaching("How far teaching is", schemas.Taught))
+    @api.add("GET /v1/teach", schemas.Taught, 409, token=True)
     async def state(request: Request) -> Response:
+        """How far teaching is."""
         known = teaching.at_hand()
         if known is None and teaching.has_documents:
             return answer(await writer.run(teaching.state))
         return answer(await call_of(request).room.lookups.run(teaching.describe, known))
 
-    @app.post(
-        "/v1/teach",
-        **describe_teaching("Take documents to teach with", schemas.Job, 404, 507, is_file=True, status=202),
-    )
+    @api.add("POST /v1/teach", schemas.Job, 404, 409, 507, token=True, body=(BYTES,), status=202)
     async def begin(
         request: Request,
         name: BodyName = "",
         file: Ids = None,
         text: Column = None,
-        labels: Annotated[
-            str, Query(max_length=3_000, description="Names of labels in the order of keys, as a JSON list.")
-        ] = "[]",
+        labels: Annotated[str, Query(max_length=3_000)] = "[]",
         encoding: Encoding = "utf-8",
         skip_bad: SkipBad = False,
         header: Header = True,
     ) -> Response:
+        """Take documents to teach with.
+
+        Parameters
+        ----------
+        labels
+            Names of labels in the order of keys, as a JSON list.
+        """
         names = _names(labels, service.served.classifier.label_type)
         intake = Intake(service, request, name, file, encoding, header)
 
@@ -399,12 +398,14 @@ def add_teach(app: FastAPI, service: Service) -> None:
 
         return service.start_job(Job("teach", None, is_private=True, is_owners=True), work)
 
-    @app.delete("/v1/teach", **describe_teaching("Let go of the documents; what was learned stays", schemas.Taught))
+    @api.add("DELETE /v1/teach", schemas.Taught, 409, token=True)
     async def end() -> Response:
+        """Let go of the documents; what was learned stays."""
         return answer(await writer.run(teaching.end))
 
-    @app.post("/v1/teach/next", **describe_teaching("The next questions", schemas.Questions, 404, body=schemas.Ask))
+    @api.add("POST /v1/teach/next", schemas.Questions, 404, 409, token=True, body=schemas.Ask)
     async def ask(request: Request) -> Response:
+        """The next questions."""
         body = await service.body(schemas.Ask, request)
         readers = call_of(request).room.readers
         found = None if body.skipped else teaching.hand_out_ready(body.client, body.n)
@@ -415,29 +416,26 @@ def add_teach(app: FastAPI, service: Service) -> None:
         response.background = BackgroundTask(readers.run, teaching.fill)
         return response
 
-    service.add_change(
-        app, "/v1/teach/answer", "Learn an answer", teaching.answer, schemas.Answer, schemas.Answered, 404
-    )
-    service.add_change(
-        app, "/v1/teach/undo", "Take an answer back", teaching.undo, schemas.TakeBack, schemas.TakenBack, 404
-    )
+    service.add_change(api, "/v1/teach/answer", teaching.answer, 404)
+    service.add_change(api, "/v1/teach/undo", teaching.undo, 404)
 
-    @app.post(
-        "/v1/teach/unlabelled",
-        **describe_teaching("Use the documents as texts without a label, too", schemas.Changed, 404, 422, 507),
-    )
+    @api.add("POST /v1/teach/unlabelled", schemas.Changed, 404, 409, 422, 507, token=True)
     async def use_unlabelled(request: Request) -> Response:
-        """At most 5,000 of them, at random; they count only where they help.  /v1/unlabelled/unlearn ends it."""
+        """Use the documents as texts without a label, too.
+
+        At most 5,000 of them, at random; they count only where they help.  /v1/unlabelled/unlearn ends it.
+        """
         return answer(await writer.run(service.sign(request, teaching.use_unlabelled)))
 
-    @app.get(
-        "/v1/teach/progress",
-        **describe_teaching("The accuracy on the documents, and its curve", schemas.TaughtProgress, 404, 422),
-    )
-    async def progress(
-        request: Request,
-        wish: Annotated[float, Query(ge=0, le=1, description="An accuracy: how many answers does it take?")] = 0.9,
-    ) -> Response:
+    @api.add("GET /v1/teach/progress", schemas.TaughtProgress, 404, 409, 422, token=True)
+    async def progress(request: Request, wish: Annotated[float, Query(ge=0, le=1)] = 0.9) -> Response:
+        """The accuracy on the documents, and its curve.
+
+        Parameters
+        ----------
+        wish
+            An accuracy: how many answers does it take?
+        """
         asked = await opened()
         return answer(await call_of(request).room.readers.run(teaching.progress, asked, wish))
 
