@@ -181,39 +181,6 @@ class Gone(Exception):  # noqa: N818
     """The client has left."""
 
 
-class Admission:
-    """Counts the requests at work.
-
-    Attributes
-    ----------
-    active : int
-        Requests at work.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self.active = 0
-
-    def check(self) -> None:
-        """Refuse a request while there are too many."""
-        if self.active >= self._most:
-            raise Problem.busy(f"{self._most:,} requests are at work already")
-
-    async def enter(self) -> None:
-        """Count a request.
-
-        The requests that have come in the meantime are let in, or refused, before any of them is answered: else the
-        loop would answer one after the other, and never see that they are too many.
-        """
-        self.check()
-        self.active += 1
-        await asyncio.sleep(0)
-
-    def leave(self) -> None:
-        """A request is done."""
-        self.active -= 1
-
-
 class BodyReader:
     """Reads bodies up to a size, and up to a size of all of them together.
 
@@ -233,11 +200,11 @@ class BodyReader:
 
     async def read(self, head: Head, receive: Receive) -> Body:
         """The body; what it takes is held until `release`."""
-        body: Body = b""
+        body = bytearray()  # grows in place: to join the pieces of 64 MB at the end would stop the loop for 20 ms
 
         def take(piece: bytes) -> None:
-            nonlocal body
-            body = self._joined(body, piece)
+            self._hold(len(body), len(body) + len(piece))
+            body.extend(piece)
 
         try:
             await self.pass_on(head, receive, take, self._most, _BODY_SECONDS)
@@ -282,7 +249,12 @@ class BodyReader:
                 finally:
                     self._reading.discard(patience)
         except TimeoutError:
-            raise (_stopping() if self._is_stopping else _too_slow()) from None
+            if self._is_stopping:
+                raise _stopping() from None
+            often = f"send {_PIECE:,} bytes every {_PIECE_SECONDS:.0f} seconds, and all of it in {_BODY_SECONDS:.0f}"
+            # Closed, because the rest of the body could not be told from another request.
+            close = {"Connection": "close"}
+            raise Problem("too-slow", f"the body comes too slowly: {often}", headers=close) from None
 
     def stop(self) -> None:
         """End what is being read: a request whose body has not come has not begun."""
@@ -291,21 +263,15 @@ class BodyReader:
             with suppress(RuntimeError):  # it has just run out
                 patience.reschedule(asyncio.get_running_loop().time())
 
-    def _joined(self, body: Body, piece: bytes) -> Body:
-        size = len(body) + len(piece)
-        pool = _pool(size)
+    def _hold(self, before: int, after: int) -> None:
+        """Find room for a body that grows."""
+        pool = _pool(after)
         most = self._most * (_BUDGET if pool == "large" else 1)
-        more = len(piece) if pool == _pool(len(body)) else size
+        more = after - before if pool == _pool(before) else after
         if self._held[pool] + more > most:
             raise Problem.busy("the bodies of other requests fill the memory that there is for them")
-        self.release(len(body))
-        self._held[pool] += size
-        if not body:
-            return piece
-        # Grows in place: to join the pieces of 64 MB at the end would stop the loop for 20 ms.
-        grown = body if isinstance(body, bytearray) else bytearray(body)
-        grown += piece
-        return grown
+        self.release(before)
+        self._held[pool] += after
 
     def release(self, n_bytes: int) -> None:
         """A body of so many bytes is no longer held."""
@@ -318,16 +284,6 @@ def _too_large(most: int) -> Problem:
 
 def _pool(n_bytes: int) -> str:
     return "small" if n_bytes <= SMALL else "large"
-
-
-def _too_slow() -> Problem:
-    # Closed, because the rest of the body could not be told from another request.
-    return Problem(
-        "too-slow",
-        f"the body comes too slowly: send {_PIECE:,} bytes every {_PIECE_SECONDS:.0f} seconds, and all of it in "
-        f"{_BODY_SECONDS:.0f}",
-        headers={"Connection": "close"},
-    )
 
 
 def _stopping() -> Problem:
@@ -387,7 +343,8 @@ class Room:
 
     Attributes
     ----------
-    admission : Admission
+    active : int
+        Requests at work.
     bodies : BodyReader
     readers : Lane
         For work that reads the classifier in memory.
@@ -396,10 +353,16 @@ class Room:
     """
 
     def __init__(self, limits: Limits, writer: Lane) -> None:
-        self.admission = Admission(limits.requests)
+        self._most = limits.requests
+        self.active = 0
         self.bodies = BodyReader(limits.body)
         self.readers = Lane("read", _READERS, limits.queue)
         self.lookups = Lane("look up", writer, limits.queue)
+
+    def check(self) -> None:
+        """Refuse a request while there are too many."""
+        if self.active >= self._most:
+            raise Problem.busy(f"{self._most:,} requests are at work already")
 
 
 class Call(NamedTuple):

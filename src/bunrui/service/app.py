@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import mimetypes
 import os
@@ -99,20 +100,15 @@ async def _check_names(request: Request) -> None:
 def _add_errors(app: FastAPI, service: Service) -> None:
     """Have the errors of routes answered as problems."""
 
-    async def of_error(request: Request, error: Exception) -> Response:
-        return told(request, service.problem_of(error))
-
-    async def of_query(request: Request, error: Any) -> Response:
-        first = error.errors()[0]
-        return told(request, Problem("invalid", f"{first['loc'][-1]}: {describe(first)}"))
-
-    def told(request: Request, problem: Problem) -> Response:
-        request.scope["bunrui.problem"] = problem  # for the log
+    async def respond(request: Request, error: Any) -> Response:
+        if isinstance(error, RequestValidationError):
+            first = error.errors()[0]
+            error = Problem("invalid", f"{first['loc'][-1]}: {describe(first)}")
+        request.scope["bunrui.problem"] = problem = service.problem_of(error)  # for the log
         return response_of(problem)
 
-    for kind in (Problem, BunruiError, HTTPException, Exception):
-        app.add_exception_handler(kind, of_error)
-    app.add_exception_handler(RequestValidationError, of_query)
+    for kind in (Problem, BunruiError, HTTPException, RequestValidationError, Exception):
+        app.add_exception_handler(kind, respond)
 
 
 class Gate:
@@ -131,7 +127,7 @@ class Gate:
     def __init__(self, app: Api, service: Service, *, pages: App, direct: Mapping[str, Endpoint]) -> None:
         self.app = app
         self._pages = pages
-        self._service = service
+        self.service = service
         self.direct = direct
         self._routes = [route.path for route in app.routes if hasattr(route, "path")]
 
@@ -148,22 +144,17 @@ class Gate:
         except Gone:
             out.status = GONE
         except Exception as error:
-            problem = scope.get("bunrui.problem") or self._service.problem_of(error)
+            problem = scope.get("bunrui.problem") or self.service.problem_of(error)
             if not out.status:
                 await response_of(problem)(scope, receive, out)
         seconds = time.perf_counter() - started
         route = self._route_of(scope["path"], out.status)
-        self._service.metrics.add(route, out.status, seconds)
+        self.service.metrics.add(route, out.status, seconds)
         told = ("", "") if problem is None else (problem.kind, problem.instance)
         log_request(scope["method"], route, out.status, seconds, *told)
 
-    def stop(self) -> None:
-        """End the requests whose bodies have not come, and have the jobs end, while others are still answered."""
-        self._service.stop_reading()
-        self._service.jobs.end()
-
     async def _pass(self, scope: Scope, receive: Receive, out: _Out) -> None:
-        service, security, path, method = self._service, self._service.security, scope["path"], scope["method"]
+        service, security, path, method = self.service, self.service.security, scope["path"], scope["method"]
         head = head_of(scope["headers"])
         security.check_origin(head)
         out.headers += security.cross_origin(head)
@@ -180,7 +171,7 @@ class Gate:
             security.check_token(head)
         is_owner = security.is_owner(head)
         room = service.rooms[is_owner]
-        room.admission.check()
+        room.check()
         body: Body = b""
         folder = None
         if method == "POST" and path == FILES:
@@ -188,8 +179,12 @@ class Gate:
         elif method == "POST":
             body = await self._body(room, path, head, receive)
         try:
-            await room.admission.enter()
+            room.check()
+            room.active += 1
             try:
+                # Those that came in the meantime are let in, or refused, before any of them is answered: else the loop
+                # would answer one after the other, and never see that they are too many.
+                await asyncio.sleep(0)
                 scope["bunrui.call"] = Call(head, body, is_owner, room, folder)
                 if method == "POST" and path in self.direct:
                     response = await self.direct[path](Request(scope))
@@ -199,7 +194,7 @@ class Gate:
                 else:
                     await self._pages(scope, receive, out)
             finally:
-                room.admission.leave()
+                room.active -= 1
         finally:
             room.bodies.release(len(body))
             if folder is not None and not folder.name:  # nobody took it: the request was refused
@@ -207,13 +202,13 @@ class Gate:
 
     async def _body(self, room: Room, path: str, head: Head, receive: Receive) -> Body:
         if head.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in head:
-            self._service.security.check_type(head, self.app.types.get(path, (JSON, ARROW)))
+            self.service.security.check_type(head, self.app.types.get(path, (JSON, ARROW)))
         return await room.bodies.read(head, receive)
 
     async def _file(self, room: Room, head: Head, receive: Receive, is_owner: bool) -> Folder:
         """A body that goes to the disk."""
-        files = self._service.files
-        self._service.security.check_type(head, self.app.types[FILES])
+        files = self.service.files
+        self.service.security.check_type(head, self.app.types[FILES])
         folder = files.create(is_owner)
         try:
             with folder.in_use(), open(folder.file, "wb") as file:
@@ -280,19 +275,13 @@ def listen(host: str, port: int) -> socket.socket:
         opened.listen(_BACKLOG)
     except OSError as error:
         opened.close()
-        raise BunruiError(_why_not(error, host, port)) from error
+        why = {
+            errno.EADDRINUSE: "port {1} of {0} is in use: stop what uses it, or give another port (0 for a free one)",
+            errno.EACCES: "port {1} needs more rights than you have: give one above 1023",
+            errno.EADDRNOTAVAIL: "{0!r} is no address of this machine: give another host",
+        }.get(error.errno or 0, "port {1} of {0} cannot be opened: {2}")
+        raise BunruiError(why.format(host, port, error.strerror)) from error
     return opened
-
-
-def _why_not(error: OSError, host: str, port: int) -> str:
-    match error.errno:
-        case errno.EADDRINUSE:
-            return f"port {port} of {host} is in use: stop what uses it, or give another port (0 for any that is free)"
-        case errno.EACCES:
-            return f"port {port} needs more rights than you have: give one above 1023"
-        case errno.EADDRNOTAVAIL:
-            return f"{host!r} is no address of this machine: give another host"
-    return f"port {port} of {host} cannot be opened: {error.strerror}"
 
 
 def run(classifier: StoredClassifier, settings: Settings, opened: socket.socket) -> None:
@@ -311,7 +300,7 @@ def run(classifier: StoredClassifier, settings: Settings, opened: socket.socket)
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=_STOP_SECONDS,
     )
-    server = _Server(config, gate)
+    server = _Server(config, gate.service)
     with _signals(server):
         server.run(sockets=[opened])
     event("stop")
@@ -321,12 +310,12 @@ class _Server(uvicorn.Server):
     """uvicorn stops when all requests are answered.  Those whose bodies have not come are not waited for; jobs end
     while requests do, not after them."""
 
-    def __init__(self, config: uvicorn.Config, gate: Gate) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
-        self._gate = gate
+        self._service = service
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._gate.stop()
+        self._service.begin_stop()
         await super().shutdown(sockets)
 
 

@@ -216,7 +216,7 @@ def add_monitor(app: FastAPI, service: Service) -> None:
         }
         lines = [
             *service.metrics.lines(),
-            *gauge("bunrui_requests_active", "Requests at work.", [("", sum(room.admission.active for room in rooms))]),
+            *gauge("bunrui_requests_active", "Requests at work.", [("", sum(room.active for room in rooms))]),
             *gauge(
                 "bunrui_queue",
                 "Work that waits for a thread or is being done.",

@@ -337,10 +337,11 @@ class Service:
         self.files.close()
         self.served.classifier.close()
 
-    def stop_reading(self) -> None:
-        """End the requests whose bodies have not come: nobody knows how long that would take."""
+    def begin_stop(self) -> None:
+        """End the requests whose bodies have not come, and have the jobs end, while others are still answered."""
         for room in self.rooms.values():
             room.bodies.stop()
+        self.jobs.end()
 
     def problem_of(self, error: Exception) -> Problem:
         """What a client is told of an error; the log tells more where nobody expected it."""
