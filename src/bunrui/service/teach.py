@@ -9,14 +9,13 @@ POST /v1/teach/unlabelled use the documents as texts without a label, too
 GET  /v1/teach/progress   the accuracy, its curve, and how many answers a wish takes
 
 An answer is in the classifier's file before it is confirmed, which waits for the disk.  So a client asks for its next
-questions before it needs them: they are made ready on another thread, and `next` only hands them out.
+questions before it needs them.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from threading import Lock
@@ -24,7 +23,6 @@ from typing import Annotated, Any
 
 import pyarrow as pa
 from fastapi import Query, Request, Response
-from starlette.background import BackgroundTask
 
 from bunrui.engines.labelgroups import check_new, label_sets
 from bunrui.errors import BunruiError
@@ -42,7 +40,6 @@ from bunrui.store.creation import temporary_beside
 from bunrui.views.evaluation import learning_chart
 
 _SUFFIX = ".pool"
-_READY = 4
 _MOST_CLIENTS = 100
 _MOST_LABELS = 10_000
 _CHARACTERS = 20_000
@@ -57,7 +54,7 @@ class Teaching:
         self._lock = Lock()
         self._queue: Queue | None = None
         self._name, self._labels = "", list[str]()
-        self._ready: deque[Question] = deque()
+        self._returned: list[Question] = []  # of clients that have left
         self._out: dict[str, dict[str, Question]] = {}
         self._learned: dict[str, tuple[str | None, Question, Any]] = {}  # who has given which answer, by digest
         self._measured: tuple[Any, schemas.TaughtProgress] | None = None
@@ -128,7 +125,7 @@ class Teaching:
     def _replace(self, asked: Queue | None, name: str, labels: list[Any]) -> None:
         with self._lock:
             self._queue, self._name, self._labels = asked, name, labels
-            for questions in (self._ready, self._out, self._learned):
+            for questions in (self._returned, self._out, self._learned):
                 questions.clear()
 
     def needed(self) -> Queue:
@@ -218,15 +215,6 @@ class Teaching:
 
     # On any thread
 
-    def fill(self) -> None:
-        """Make the next questions ready."""
-        while (asked := self.at_hand()) is not None and len(self._ready) < _READY:
-            question = asked.ask()
-            with self._lock:
-                if question is None or self._queue is not asked:
-                    return
-                self._ready.append(question)
-
     def hand_out(self, client: str, n: int, *, again: bool = False) -> list[schemas.Question] | None:
         """The questions of a client: those that it was given before, and new ones; None where no queue is at hand."""
         with self._lock:
@@ -235,38 +223,19 @@ class Teaching:
                 return None
             if again:
                 asked.ask_again(skipped=True)
-            return self._hand_out(asked, client, n, predicts=True)
+            mine = self._given(client)
+            for digest in [digest for digest, known in mine.items() if not asked.is_open(known)]:
+                del mine[digest]
+            while len(mine) < n:
+                question = self._next_returned(asked) or asked.ask() or self._of_others(asked, client)
+                if question is None:
+                    break
+                mine[question.digest] = question
+            return [_as_dict(question) for question in list(mine.values())[:n]]
 
-    def hand_out_ready(self, client: str, n: int) -> list[schemas.Question] | None:
-        """The same at once; None where questions have to be made first: that takes a thread.
-
-        While an answer is learned, the way to a thread and back took twice as long as all the rest.
-        """
-        if not self._lock.acquire(blocking=False):
-            return None
-        try:
-            asked = self.at_hand()
-            found = [] if asked is None else self._hand_out(asked, client, n, predicts=False)
-            return found if len(found) == n else None
-        finally:
-            self._lock.release()
-
-    def _hand_out(self, asked: Queue, client: str, n: int, *, predicts: bool) -> list[schemas.Question]:
-        mine = self._given(client)
-        for digest in [digest for digest, known in mine.items() if not asked.is_open(known)]:
-            del mine[digest]
-        while len(mine) < n:
-            question = self._next_ready(asked)
-            if question is None and predicts:
-                question = asked.ask() or self._of_others(asked, client)
-            if question is None:
-                break
-            mine[question.digest] = question
-        return [_as_dict(question) for question in list(mine.values())[:n]]
-
-    def _next_ready(self, asked: Queue) -> Question | None:
-        while self._ready:
-            question = self._ready.popleft()
+    def _next_returned(self, asked: Queue) -> Question | None:
+        while self._returned:
+            question = self._returned.pop(0)
             if asked.is_open(question):
                 return question
         return None
@@ -284,7 +253,7 @@ class Teaching:
     def _given(self, client: str) -> dict[str, Question]:
         mine = self._out.pop(client, {})
         while len(self._out) >= _MOST_CLIENTS:
-            self._ready.extend(self._out.pop(next(iter(self._out))).values())  # it has left: others answer these
+            self._returned += self._out.pop(next(iter(self._out))).values()  # it has left: others answer these
         self._out[client] = mine  # those who asked last stand last
         return mine
 
@@ -407,14 +376,12 @@ def add_teach(api: Api, service: Service) -> None:
     async def ask(request: Request) -> Response:
         """The next questions."""
         body = await service.body(schemas.Ask, request)
-        readers = call_of(request).room.readers
-        found = None if body.skipped else teaching.hand_out_ready(body.client, body.n)
+        found = None
         while found is None:  # again if somebody sends other documents at this moment
             await opened()
+            readers = call_of(request).room.readers
             found = await readers.run(teaching.hand_out, body.client, body.n, again=body.skipped)
-        response = answer(schemas.Questions(questions=found))
-        response.background = BackgroundTask(readers.run, teaching.fill)
-        return response
+        return answer(schemas.Questions(questions=found))
 
     service.add_change(api, "/v1/teach/answer", teaching.answer, 404)
     service.add_change(api, "/v1/teach/undo", teaching.undo, 404)
