@@ -27,7 +27,7 @@ from starlette.exceptions import HTTPException
 from bunrui import __version__
 from bunrui.errors import BunruiError, OptionError
 from bunrui.service import Settings
-from bunrui.service.admission import ARROW, HEADERS, JSON, Body, Call, Gone, Head, Room, head_of
+from bunrui.service.admission import ARROW, BYTES, HEADERS, JSON, Body, Call, Gone, Head, Room, head_of
 from bunrui.service.errors import Problem, response_of
 from bunrui.service.evaluate import add_evaluate
 from bunrui.service.jobs import add_jobs
@@ -49,6 +49,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _WEB = Path(__file__).parent / "web"
 _API = "/v1/"
+_REFUSED = 400  # and all statuses above
 
 # What machines say of it differs, and browsers run no script of another type.
 mimetypes.add_type("text/javascript", ".js")
@@ -174,10 +175,15 @@ class Gate:
         room.check()
         body: Body = b""
         folder = None
-        if method == "POST" and path == FILES:
-            folder = await self._file(room, head, receive, is_owner)
-        elif method == "POST":
-            body = await self._body(room, path, head, receive)
+        if method == "POST":
+            types = self.app.types.get(path, (JSON, ARROW))
+            if path == FILES or head.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in head:
+                security.check_type(head, types)
+            if types == (BYTES,):
+                most = service.files.most if path == FILES else service.settings.limits.body
+                folder = await self._file(room, head, receive, is_owner, most)
+            else:
+                body = await room.bodies.read(head, receive)
         try:
             room.check()
             room.active += 1
@@ -197,22 +203,16 @@ class Gate:
                 room.active -= 1
         finally:
             room.bodies.release(len(body))
-            if folder is not None and not folder.name:  # nobody took it: the request was refused
+            if folder is not None and (not folder.name or not 0 < out.status < _REFUSED):  # nobody needs it
                 service.files.remove(folder)
 
-    async def _body(self, room: Room, path: str, head: Head, receive: Receive) -> Body:
-        if head.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in head:
-            self.service.security.check_type(head, self.app.types.get(path, (JSON, ARROW)))
-        return await room.bodies.read(head, receive)
-
-    async def _file(self, room: Room, head: Head, receive: Receive, is_owner: bool) -> Folder:
+    async def _file(self, room: Room, head: Head, receive: Receive, is_owner: bool, most: int) -> Folder:
         """A body that goes to the disk."""
         files = self.service.files
-        self.service.security.check_type(head, self.app.types[FILES])
         folder = files.create(is_owner)
         try:
             with folder.in_use(), open(folder.file, "wb") as file:
-                await room.bodies.pass_on(head, receive, partial(files.write, folder, file), files.most)
+                await room.bodies.pass_on(head, receive, partial(files.write, folder, file), most)
         except BaseException:
             files.remove(folder)
             raise

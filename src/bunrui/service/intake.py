@@ -113,20 +113,15 @@ class Intake:
         if bool(name) == bool(ids):
             raise Problem("invalid", "name: give the name of the file that is the body, or the ids of files")
         self._files, self._is_body = service.files, not ids
-        if ids:
-            self._folders = [service.files.find(id) for id in ids]
-        else:
-            self._folders = [service.files.put(name, call_of(request).body)]
-            # Where the job is refused, or is cancelled before it begins, nobody else would delete the body.
-            weakref.finalize(self, service.files.remove, self._folders[0])
+        self._folders = [service.files.find(id) for id in ids or ()]
+        if (body := call_of(request).folder) is not None and not ids:
+            body.name = name
+            self._folders = [body]
+            # Where the job is cancelled before it begins, nobody else would delete the body.
+            weakref.finalize(self, service.files.remove, body)
         self.name = self._folders[0].name
-        try:
-            self._upload = upload_of(service, self._folders, encoding, header, given)
-            self._upload.check_options()
-        except Exception:
-            if self._is_body:
-                service.files.remove(self._folders[0])
-            raise
+        self._upload = upload_of(service, self._folders, encoding, header, given)
+        self._upload.check_options()
 
     @contextmanager
     def batches(self, job: Job, *args: Any) -> Iterator[BatchFile]:

@@ -499,11 +499,7 @@ def add_predictions(api: Api, service: Service) -> None:
         folder = call_of(request).folder
         assert folder is not None
         folder.name = name
-        try:
-            upload_of(service, [folder], "utf-8", True).check_options()
-        except Exception:
-            files.remove(folder)
-            raise
+        upload_of(service, [folder], "utf-8", True).check_options()
         told = schemas.File(id=folder.id, name=name, bytes=folder.n_bytes)
         return answer(told, 201, {"Location": f"{FILES}/{folder.id}"})
 

@@ -112,34 +112,21 @@ class Files:
             _remove_stale()
             self._root = tempfile.mkdtemp(prefix=_PREFIX)
             self._held = _lock(self._root)
-        n_alike = sum(other.is_owners == is_owners for other in list(self._folders.values()))
-        if n_alike >= _MOST_FOLDERS:
-            idle = [other for other in self._idle() if other.is_owners == is_owners]
-            if not idle:
-                raise _no_room(f"there are {n_alike:,} files in use already")
-            self.remove(min(idle, key=lambda other: other.asked))
+        alike = self._alike(is_owners)
+        if len(alike) >= _MOST_FOLDERS:
+            idle = next((other for other in alike if not other.n_users), None)
+            if idle is None:
+                raise _no_room(f"there are {len(alike):,} files in use already")
+            self.remove(idle)
         folder = Folder(self._root, is_owners)
         self._folders[folder.id] = folder
         return folder
 
     def sweep(self) -> None:
         """Remove what nobody has asked for."""
-        now = time.monotonic()
-        for folder in self._idle():
-            if folder.asked + _PATIENCE < now:
+        for folder in (*self._alike(True), *self._alike(False)):
+            if not folder.n_users and folder.asked + _PATIENCE < time.monotonic():
                 self.remove(folder)
-
-    def put(self, name: str, data: bytes | bytearray) -> Folder:
-        """The folder of a file that has come as a whole."""
-        folder = self.create(True)
-        folder.name = name
-        try:
-            with open(folder.file, "wb") as file:
-                self.write(folder, file, data)
-        except BaseException:
-            self.remove(folder)
-            raise
-        return folder
 
     def write(self, folder: Folder, file: BinaryIO, data: bytes | bytearray) -> None:
         """Write on, if there is room."""
@@ -149,12 +136,10 @@ class Files:
 
     def make_room(self, folder: Folder) -> None:
         """Remove what was not asked for longest, where folders are too large together."""
-        alike = [other for other in list(self._folders.values()) if other.is_owners == folder.is_owners]
+        alike = self._alike(folder.is_owners)
         over = sum(other.n_bytes for other in alike) - _LARGEST * self.most
-        for other in sorted(self._idle(), key=lambda other: other.asked):
-            if over <= 0:
-                return
-            if other is not folder and other.is_owners == folder.is_owners:
+        for other in alike:
+            if over > 0 and other is not folder and not other.n_users:
                 over -= other.n_bytes
                 self.remove(other)
         if over > 0:
@@ -200,8 +185,10 @@ class Files:
             os.close(self._held)
             self._held = -1
 
-    def _idle(self) -> list[Folder]:
-        return [folder for folder in list(self._folders.values()) if not folder.n_users]
+    def _alike(self, is_owners: bool) -> list[Folder]:
+        """The folders of clients with the token, or of the others; the one that nobody asked for longest first."""
+        alike = [folder for folder in list(self._folders.values()) if folder.is_owners == is_owners]
+        return sorted(alike, key=lambda folder: folder.asked)
 
 
 def _no_room(why: str) -> Problem:
