@@ -87,28 +87,18 @@ class Problem(Exception):  # noqa: N818
         What was expected, and what to do next.
     headers : dict
         To be sent with it.
-    errors : list of dict
-        What is wrong with which part of the body.
     **fields
-        For programs: the cause and what is known of it, such as the `line` of a file, and options to try (`suggests`).
+        For programs: the cause and what is known of it, such as the `line` of a file, and options to try (`suggests`);
+        `errors` of the parts of a body.
     """
 
-    def __init__(
-        self,
-        kind: str,
-        detail: str,
-        *,
-        headers: dict[str, str] | None = None,
-        errors: list[dict[str, str]] | None = None,
-        **fields: Any,
-    ) -> None:
+    def __init__(self, kind: str, detail: str, *, headers: dict[str, str] | None = None, **fields: Any) -> None:
         super().__init__(detail)
         self.fields = fields
         self.kind = kind
         self.status, self.title = KINDS[kind]
         self.detail = detail
         self.headers = headers or {}
-        self.errors = errors
         self.instance = f"urn:uuid:{uuid.uuid4()}"
 
     @classmethod
@@ -118,14 +108,8 @@ class Problem(Exception):  # noqa: N818
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
-        members: dict[str, Any] = {
-            "type": f"urn:bunrui:problem:{self.kind}",
-            "title": self.title,
-            "status": self.status,
-            "detail": self.detail,
-            "instance": self.instance,
-        }
-        return members | ({"errors": self.errors} if self.errors else {}) | self.fields
+        members = {"type": f"urn:bunrui:problem:{self.kind}", "title": self.title, "status": self.status}
+        return members | {"detail": self.detail, "instance": self.instance} | self.fields
 
 
 def problem_of(error: Exception, path: str) -> Problem:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -140,14 +140,9 @@ def measure_batches(
     known = classifier.classes_.tolist()
     job.total = sum(batch.num_rows for batch in batches)
     if job.total * len(known) > _MOST_SCORES:
-        raise Problem(
-            "too-large",
-            f"{job.total:,} documents and {len(known):,} labels are too many to be measured here: send a part of them, "
-            "or use 'bunrui evaluate'",
-            cause="measured",
-            documents=job.total,
-            labels=len(known),
-        )
+        many = f"{job.total:,} documents and {len(known):,} labels are too many to be measured here"
+        said = f"{many}: send a part of them, or use 'bunrui evaluate'"
+        raise Problem("too-large", said, cause="measured", documents=job.total, labels=len(known))
     documents: list[Document] = []
     shares, odds = [], []
     true = [labels for batch in batches for labels in batch["label"].to_pylist()]
@@ -159,7 +154,9 @@ def measure_batches(
             if has_sets:
                 odds.append(classifier.label_odds(part))
             job.add(len(part))
-        documents += [Document("", as_list(row), "", None, None, text) for row, text in _rows(batch, texts)]
+        listed = texts if isinstance(texts, list) else texts.to_pylist()
+        rows = zip(batch["label"].to_pylist(), listed, strict=True)
+        documents += [Document("", as_list(labels), "", None, None, text) for labels, text in rows]
     values = np.concatenate(shares)
     best = [known[k] for k in values.argmax(axis=1).tolist()]
     evaluation = Evaluation(true=true, predictions=best, probabilities=values, classes=known)
@@ -173,11 +170,6 @@ def measure_batches(
         texts = [document.text for document in documents]
         members["report"] = report_of(evaluation, texts, classifier, is_learned=False)
     return members
-
-
-def _rows(batch: pa.RecordBatch, texts: Any) -> Iterable[tuple[Any, Any]]:
-    listed = texts if isinstance(texts, list) else texts.to_pylist()
-    return zip(batch["label"].to_pylist(), listed, strict=True)
 
 
 def _check_keeps(keep: str, hint: str = "learn into one that keeps texts") -> None:

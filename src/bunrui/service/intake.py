@@ -89,7 +89,7 @@ class BatchFile:
 
 
 class Intake:
-    """The files that a request brings, or names.
+    """The files that a request brings, or names; options as for `upload_of`.
 
     Attributes
     ----------
@@ -97,18 +97,9 @@ class Intake:
         Of the first one.
     """
 
-    def __init__(
-        self,
-        service: Service,
-        request: Request,
-        name: str,
-        ids: list[str] | None,
-        encoding: str,
-        header: bool | None,
-        given: str | None = None,
-    ) -> None:
-        options = [option for option, _ in request.query_params.multi_items() if option not in ("file", "also")]
-        if len(set(options)) < len(options):
+    def __init__(self, service: Service, request: Request, name: str, ids: list[str] | None, *options: Any) -> None:
+        given = [option for option, _ in request.query_params.multi_items() if option not in ("file", "also")]
+        if len(set(given)) < len(given):
             raise Problem("invalid", "an option comes twice in the address: give it once")
         if bool(name) == bool(ids):
             raise Problem("invalid", "name: give the name of the file that is the body, or the ids of files")
@@ -120,7 +111,7 @@ class Intake:
             # Where the job is cancelled before it begins, nobody else would delete the body.
             weakref.finalize(self, service.files.remove, body)
         self.name = self._folders[0].name
-        self._upload = upload_of(service, self._folders, encoding, header, given)
+        self._upload = upload_of(service, self._folders, *options)
         self._upload.check_options()
 
     @contextmanager

@@ -34,15 +34,12 @@ def add_learn(api: Api, service: Service) -> None:
     """Add the routes."""
     served, labelled = service.served, labelled_files(service)
 
-    for path, work in (
-        ("/v1/learn", served.learn),
-        ("/v1/unlearn", served.unlearn),
-        ("/v1/unlabelled/learn", served.learn_unlabelled),
-        ("/v1/unlabelled/unlearn", served.unlearn_unlabelled),
-        ("/v1/relabel", served.relabel),
-        ("/v1/undo", served.undo),
-    ):
-        service.add_change(api, path, work)
+    service.add_change(api, "/v1/learn", served.learn)
+    service.add_change(api, "/v1/unlearn", served.unlearn)
+    service.add_change(api, "/v1/unlabelled/learn", served.learn_unlabelled)
+    service.add_change(api, "/v1/unlabelled/unlearn", served.unlearn_unlabelled)
+    service.add_change(api, "/v1/relabel", served.relabel)
+    service.add_change(api, "/v1/undo", served.undo)
 
     # --- files
 
@@ -108,16 +105,16 @@ def add_learn(api: Api, service: Service) -> None:
             Only changes after this number.
         """
 
-        def work() -> tuple[list[Entry], int]:
-            classifier = served.classifier
-            return classifier.history(before=before, after=after, limit=limit + 1), classifier.joined
+        call = call_of(request)
 
-        found, joined = await call_of(request).room.lookups.run(work)
-        page = found[-limit:]
-        hidden = _NOT_TOLD if call_of(request).is_owner else _NOT_TOLD | _PEOPLE
-        changes: list[schemas.Change] = [_as_change(entry, hidden) for entry in reversed(page)]
-        more = page[0].number if len(found) > limit else None
-        return answer(schemas.Log(changes=changes, next=more, joined=joined))
+        def work() -> Response:
+            found = served.classifier.history(before=before, after=after, limit=limit + 1)
+            page = found[-limit:]
+            changes = [_as_change(entry, _NOT_TOLD if call.is_owner else _NOT_TOLD | _PEOPLE) for entry in page[::-1]]
+            more = page[0].number if len(found) > limit else None
+            return answer(schemas.Log(changes=changes, next=more, joined=served.classifier.joined))
+
+        return await call.room.lookups.run(work)
 
     @api.add("GET /v1/documents", schemas.Documents, 409, 413, 422, token=True)
     async def documents(

@@ -136,7 +136,9 @@ def predict_body(classifier: AnyClassifier, body: schemas.Predict) -> schemas.Pr
         return predict_all(classifier, body.texts, body.top)
     if body.top is not None:
         _check_shares(len(body.texts), min(body.top, len(classifier.counts.labels)))
-    return {**predict_all(classifier, body.texts, None), **_sets_of(classifier, body)}
+    found = predict_all(classifier, body.texts, None)
+    found["sets"], top = _sets_of(classifier, body)
+    return found if body.top is None else {**found, "top": top}
 
 
 def predict_all(classifier: AnyClassifier, texts: Any, top: int | None) -> schemas.Predicted:
@@ -173,7 +175,7 @@ def _check_shares(n_texts: int, n_labels: int) -> None:
         raise Problem("too-large", f"an answer has at most {_MOST_SHARES:,} labels: ask for fewer, or send fewer texts")
 
 
-def _sets_of(classifier: AnyClassifier, body: schemas.Predict) -> schemas.Sets:
+def _sets_of(classifier: AnyClassifier, body: schemas.Predict) -> tuple[list[list[Label]], list[list[schemas.Odds]]]:
     """The labels of each text whose log-odds are above the threshold, and the best ones where they are asked for."""
     sets: list[list[Label]] = []
     top: list[list[schemas.Odds]] = []
@@ -187,16 +189,13 @@ def _sets_of(classifier: AnyClassifier, body: schemas.Predict) -> schemas.Sets:
                 shares = 0.5 + np.tanh(row[best] / 2) / 2  # the logistic function, which does not overflow
                 columns = zip(best, shares.tolist(), row[best].tolist(), strict=True)
                 top.append([{"label": classes[k], "probability": p, "log_odds": x} for k, p, x in columns])
-    return {"sets": sets} if body.top is None else {"sets": sets, "top": top}
+    return sets, top
 
 
 def _to_arrow(found: schemas.Predicted) -> Response:
     """A stream with the columns label and probability, and probabilities where the best were asked for."""
     label = pa.array(found["labels"])
-    columns = {
-        "label": label,
-        "probability": pa.array(found["probabilities"], pa.float64()),
-    }
+    columns = {"label": label, "probability": pa.array(found["probabilities"], pa.float64())}
     if (top := found.get("top")) is not None:
         pairs = [[(share["label"], share["probability"]) for share in best] for best in top]
         columns["probabilities"] = pa.array(pairs, pa.map_(label.type, pa.float64()))

@@ -300,12 +300,7 @@ class Odds(Share):
     log_odds: float
 
 
-class Sets(TypedDict, total=False):
-    sets: list[list[Label]] | None
-    top: list[list[Share]] | list[list[Odds]] | None
-
-
-class Predicted(Sets):
+class Predicted(TypedDict):
     """In the order of the texts.
 
     Attributes
@@ -320,6 +315,8 @@ class Predicted(Sets):
 
     labels: list[Label]
     probabilities: list[float]
+    sets: NotRequired[list[list[Label]] | None]
+    top: NotRequired[list[list[Share]] | list[list[Odds]] | None]
 
 
 class Contribution(TypedDict):

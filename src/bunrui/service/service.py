@@ -288,7 +288,7 @@ class Service:
         self.rooms = {is_owner: Room(limits, self.writer) for is_owner in (True, False)}
         self.jobs = Jobs(classifier.path)
         self.files = Files(limits.file)
-        self._tasks: list[asyncio.Task[None]] = []
+        self._looking: asyncio.Task[None]
 
     def start(self, also: Callable[[], object]) -> None:
         """Warm up, and then look after the file, beside the answering; `also` is called to be warm, too."""
@@ -301,8 +301,7 @@ class Service:
             writable=self.settings.token is not None,
             limits=vars(limits),
         )
-        loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(self._look_after(also))]
+        self._looking = asyncio.get_running_loop().create_task(self._look_after(also))
 
     async def _look_after(self, also: Callable[[], object]) -> None:
         try:
@@ -316,20 +315,16 @@ class Service:
         while True:
             await asyncio.sleep(_REFRESH_SECONDS)
             self.files.sweep()
-            await self._refresh()
-
-    async def _refresh(self) -> None:
-        before = self.served.trouble
-        try:
-            await self.writer.run(self.served.refresh)
-        except Exception as error:
-            if before is None and self.served.trouble is not None:
-                event("the file cannot be read", logging.ERROR, error)
+            before = self.served.trouble
+            try:
+                await self.writer.run(self.served.refresh)
+            except Exception as error:
+                if before is None and self.served.trouble is not None:
+                    event("the file cannot be read", logging.ERROR, error)
 
     async def stop(self) -> None:
         """Finish what is at work."""
-        for task in self._tasks:
-            task.cancel()
+        self._looking.cancel()
         self.jobs.close()
         for room in self.rooms.values():
             room.readers.close()

@@ -40,7 +40,7 @@ from bunrui.store.creation import temporary_beside
 from bunrui.views.evaluation import learning_chart
 
 _SUFFIX = ".pool"
-_MOST_CLIENTS = 100
+_MOST_OUT = 1000  # questions that clients have, and may never answer
 _MOST_LABELS = 10_000
 _CHARACTERS = 20_000
 """Of a document that is shown."""
@@ -54,8 +54,8 @@ class Teaching:
         self._lock = Lock()
         self._queue: Queue | None = None
         self._name, self._labels = "", list[str]()
-        self._returned: list[Question] = []  # of clients that have left
-        self._out: dict[str, dict[str, Question]] = {}
+        # Who was given which question, by digest; those of the client that asked last stand last.
+        self._out: dict[str, tuple[str, Question]] = {}
         self._learned: dict[str, tuple[str | None, Question, Any]] = {}  # who has given which answer, by digest
         self._measured: tuple[Any, schemas.TaughtProgress] | None = None
 
@@ -66,13 +66,8 @@ class Teaching:
     def at_hand(self) -> Queue | None:
         """The queue, if it is in memory, and knows what the classifier of the service has learned."""
         known = self._queue
-        is_ours = known is not None and known.classifier is self._served.classifier
-        return known if is_ours and known is not None and known.is_current else None
-
-    @property
-    def has_documents(self) -> bool:
-        """Whether there are documents to teach with, in memory or not."""
-        return os.path.exists(self._path)
+        is_ours = known is not None and known.classifier is self._served.classifier and known.is_current
+        return known if is_ours else None
 
     # On the one thread that writes
 
@@ -104,7 +99,7 @@ class Teaching:
             if not known.is_current:
                 known.catch_up()
             return known
-        if not self.has_documents:
+        if not os.path.exists(self._path):
             return None
         try:
             with pa.OSFile(self._path) as file, pa.ipc.open_file(file) as reader:
@@ -125,8 +120,8 @@ class Teaching:
     def _replace(self, asked: Queue | None, name: str, labels: list[Any]) -> None:
         with self._lock:
             self._queue, self._name, self._labels = asked, name, labels
-            for questions in (self._returned, self._out, self._learned):
-                questions.clear()
+            self._out.clear()
+            self._learned.clear()
 
     def needed(self) -> Queue:
         """The queue, or a problem where there is none."""
@@ -137,11 +132,8 @@ class Teaching:
         return found
 
     def state(self) -> schemas.Taught:
-        """How far it is, after a look at the file."""
-        return self.describe(self.open())
-
-    def describe(self, asked: Queue | None) -> schemas.Taught:
-        """How far a queue is; on any thread."""
+        """How far it is."""
+        asked = self.open()
         if asked is None:
             return schemas.Taught(name="", documents=0, answers=0, left=0, skipped=0, copies=0, blank=0, labels=[])
         known = self._served.labels()
@@ -159,7 +151,8 @@ class Teaching:
     def answer(self, body: schemas.Answer) -> schemas.Answered:
         """Learn an answer: the labels of a document.  Without labels it is skipped."""
         asked = self.needed()
-        given_to, question = self._find(asked, body.digest)
+        # After a restart, nobody knows who was given the question, and which guess came with it.
+        given_to, question = self._out.get(body.digest) or (None, asked.question(body.digest))
         client = given_to if body.client is None else body.client
         is_learned = False
         if body.labels is None:
@@ -173,8 +166,7 @@ class Teaching:
             self._labels += [label for label in labels if is_learned and label not in self._labels]
         has = asked.answer_to(question)
         with self._lock:
-            for known in self._out.values():
-                known.pop(body.digest, None)
+            self._out.pop(body.digest, None)
             if is_learned:
                 self._learned[body.digest] = client, question, has
         return {
@@ -202,7 +194,7 @@ class Teaching:
         if is_undone:
             with self._lock:
                 del self._learned[body.digest]
-                self._given(body.client)[question.digest] = question
+                self._out[question.digest] = body.client, question
         return {"changed": int(is_undone), "question": _as_dict(question), "answers": len(asked.answers)}
 
     def use_unlabelled(self) -> schemas.Changed:
@@ -223,47 +215,18 @@ class Teaching:
                 return None
             if again:
                 asked.ask_again(skipped=True)
-            mine = self._given(client)
-            for digest in [digest for digest, known in mine.items() if not asked.is_open(known)]:
-                del mine[digest]
+            given = [(owner, question) for owner, question in self._out.values() if asked.is_open(question)]
+            mine = [question for owner, question in given if owner == client]
+            others = [(owner, question) for owner, question in given if owner != client]
             while len(mine) < n:
-                question = self._next_returned(asked) or asked.ask() or self._of_others(asked, client)
-                if question is None:
+                question = asked.ask() if len(given) < _MOST_OUT else None
+                if question is None and not others:
                     break
-                mine[question.digest] = question
-            return [_as_dict(question) for question in list(mine.values())[:n]]
-
-    def _next_returned(self, asked: Queue) -> Question | None:
-        while self._returned:
-            question = self._returned.pop(0)
-            if asked.is_open(question):
-                return question
-        return None
-
-    def _of_others(self, asked: Queue, client: str) -> Question | None:
-        """A question that another client has had longest: when there are no others, it may have left."""
-        for other, given in self._out.items():
-            for digest, question in list(given.items()):
-                if other != client:
-                    del given[digest]
-                    if asked.is_open(question):
-                        return question
-        return None
-
-    def _given(self, client: str) -> dict[str, Question]:
-        mine = self._out.pop(client, {})
-        while len(self._out) >= _MOST_CLIENTS:
-            self._returned += self._out.pop(next(iter(self._out))).values()  # it has left: others answer these
-        self._out[client] = mine  # those who asked last stand last
-        return mine
-
-    def _find(self, asked: Queue, digest: str) -> tuple[str | None, Question]:
-        """Who was given a question, and the question with its guess; or made anew, after a restart."""
-        with self._lock:
-            for client, known in self._out.items():
-                if digest in known:
-                    return client, known[digest]
-        return None, asked.question(digest)
+                # When there are no more, this client gets what another has had longest: that one may have left.
+                mine.append(question or others.pop(0)[1])
+            self._out = {question.digest: (owner, question) for owner, question in others}
+            self._out |= {question.digest: (client, question) for question in mine}
+            return [_as_dict(question) for question in mine[:n]]
 
     def progress(self, asked: Queue, wish: float) -> schemas.TaughtProgress:
         """How good the classifier is; measured again when the classifier or an answer has changed."""
@@ -330,10 +293,7 @@ def add_teach(api: Api, service: Service) -> None:
     @api.add("GET /v1/teach", schemas.Taught, 409, token=True)
     async def state(request: Request) -> Response:
         """How far teaching is."""
-        known = teaching.at_hand()
-        if known is None and teaching.has_documents:
-            return answer(await writer.run(teaching.state))
-        return answer(await call_of(request).room.lookups.run(teaching.describe, known))
+        return answer(await call_of(request).room.lookups.run(teaching.state))
 
     @api.add("POST /v1/teach", schemas.Job, 404, 409, 507, token=True, body=(BYTES,), status=202)
     async def begin(

@@ -121,12 +121,7 @@ class Upload:
         }
 
     def batches(
-        self,
-        text: str | None,
-        label: str | None,
-        skip_bad: bool,
-        labelled: bool = True,
-        label_type: str | None = None,
+        self, text: str | None, label: str | None, skip_bad: bool, labelled: bool = True, label_type: str | None = None
     ) -> Iterator[pa.RecordBatch]:
         """Batches of its documents; a type of labels has its name."""
         self._check_growth()
