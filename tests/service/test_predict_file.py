@@ -417,7 +417,7 @@ def test_files_in_use_go_when_they_are_free(own: Server) -> None:
     folder = files.create(True)
     Path(folder.file).write_bytes(b"text")
     with folder.in_use():
-        files.remove(folder)
+        folder.remove()
         assert Path(folder.file).read_bytes() == b"text"
         with pytest.raises(Problem, match="send it again"):
             files.find(folder.id)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import math
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -96,19 +95,14 @@ class Security:
         """Refuse what came by another name, and from the page of another site."""
         host = head.get(b"host", b"").lower()
         if host not in self._names:
-            raise Problem(
-                "wrong-host",
-                f"{host.decode('latin-1')!r} is no name of this service: ask for it by the address that it printed, "
-                "or start it with --name",
-            )
+            said = f"{host.decode('latin-1')!r} is no name of this service: ask for it by the address that it printed"
+            raise Problem("wrong-host", f"{said}, or start it with --name")
         origin = head.get(b"origin")
         if origin is None or origin in self._origins:
             return
         if origin.lower().partition(b"://")[2] != host:
-            raise Problem(
-                "foreign-origin",
-                f"pages of {origin.decode('latin-1')!r} may not ask: start the service with --cors to let them",
-            )
+            said = f"pages of {origin.decode('latin-1')!r} may not ask: start the service with --cors to let them"
+            raise Problem("foreign-origin", said)
 
     def check_token(self, head: Head) -> None:
         """Refuse to write for who does not know the token."""
@@ -117,11 +111,8 @@ class Security:
         if self.is_owner(head):
             return
         what = "is wrong" if _credentials(head)[1] else "is missing"
-        raise Problem(
-            "no-token",
-            f"the token {what}: send 'Authorization: Bearer …' with the one that the service was started with",
-            headers={"WWW-Authenticate": "Bearer"},
-        )
+        said = f"the token {what}: send 'Authorization: Bearer …' with the one that the service was started with"
+        raise Problem("no-token", said, headers={"WWW-Authenticate": "Bearer"})
 
     def is_owner(self, head: Head) -> bool:
         """Whether a request comes with the token."""
@@ -131,11 +122,8 @@ class Security:
     def check_type(self, head: Head, types: Collection[str]) -> None:
         """Refuse bodies that a form on any page could send, or that are packed."""
         if media_type(head) not in types:
-            raise Problem(
-                "media-type",
-                f"a body is {' or '.join(types)}, not {media_type(head)!r}: say so in Content-Type",
-                headers={"Accept": ", ".join(types)},
-            )
+            said = f"a body is {' or '.join(types)}, not {media_type(head)!r}: say so in Content-Type"
+            raise Problem("media-type", said, headers={"Accept": ", ".join(types)})
         if head.get(b"content-encoding", b"identity").lower() != b"identity":
             raise Problem("media-type", "a body is not packed: send it without Content-Encoding")
 
@@ -170,7 +158,7 @@ SMALL = 64 << 10
 """Bytes of a body that is read, and answered, without a thread of its own, and has memory of its own."""
 
 # At 6.4 KB/s a body still comes; what stands still ends after ten seconds, and does not hold its memory for 120.
-_BODY_SECONDS = 120.0
+BODY_SECONDS = 120.0
 _PIECE_SECONDS = 10.0
 _PIECE = SMALL
 _BUDGET = 2  # large bodies of the largest size at a time; small ones fill as much as one of those
@@ -207,14 +195,14 @@ class BodyReader:
             body.extend(piece)
 
         try:
-            await self.pass_on(head, receive, take, self._most, _BODY_SECONDS)
+            await self.pass_on(head, receive, take, self._most, BODY_SECONDS)
         except BaseException:
             self.release(len(body))
             raise
         return body
 
     async def pass_on(
-        self, head: Head, receive: Receive, take: Callable[[bytes], None], most: int, seconds: float = math.inf
+        self, head: Head, receive: Receive, take: Callable[[bytes], None], most: int, seconds: float
     ) -> None:
         """Have somebody take a body, piece by piece."""
         length = head.get(b"content-length", b"0")
@@ -251,7 +239,7 @@ class BodyReader:
         except TimeoutError:
             if self._is_stopping:
                 raise _stopping() from None
-            often = f"send {_PIECE:,} bytes every {_PIECE_SECONDS:.0f} seconds, and all of it in {_BODY_SECONDS:.0f}"
+            often = f"send {_PIECE:,} bytes every {_PIECE_SECONDS:.0f} seconds, and all of it in {BODY_SECONDS:.0f}"
             # Closed, because the rest of the body could not be told from another request.
             close = {"Connection": "close"}
             raise Problem("too-slow", f"the body comes too slowly: {often}", headers=close) from None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import math
 import mimetypes
 import os
 import signal
@@ -27,7 +28,7 @@ from starlette.exceptions import HTTPException
 from bunrui import __version__
 from bunrui.errors import BunruiError, OptionError
 from bunrui.service import Settings
-from bunrui.service.admission import ARROW, BYTES, HEADERS, JSON, Body, Call, Gone, Head, Room, head_of
+from bunrui.service.admission import ARROW, BODY_SECONDS, BYTES, HEADERS, JSON, Body, Call, Gone, Head, Room, head_of
 from bunrui.service.errors import Problem, response_of
 from bunrui.service.evaluate import add_evaluate
 from bunrui.service.jobs import add_jobs
@@ -61,7 +62,7 @@ def create_app(classifier: StoredClassifier, settings: Settings) -> Gate:
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        service.start(also=api.openapi)
+        service.start(api.openapi)
         yield
         await service.stop()
 
@@ -166,8 +167,6 @@ class Gate:
         if path in ALWAYS:
             await self.app(scope, receive, out)
             return
-        if path.startswith(_API):
-            service.check_warm()
         if f"{method} {path}" in self.app.guarded:
             security.check_token(head)
         is_owner = security.is_owner(head)
@@ -180,8 +179,10 @@ class Gate:
             if path == FILES or head.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in head:
                 security.check_type(head, types)
             if types == (BYTES,):
-                most = service.files.most if path == FILES else service.settings.limits.body
-                folder = await self._file(room, head, receive, is_owner, most)
+                limits = (
+                    (service.files.most, math.inf) if path == FILES else (service.settings.limits.body, BODY_SECONDS)
+                )
+                folder = await self._file(room, head, receive, is_owner, *limits)
             else:
                 body = await room.bodies.read(head, receive)
         try:
@@ -204,17 +205,19 @@ class Gate:
         finally:
             room.bodies.release(len(body))
             if folder is not None and (not folder.name or not 0 < out.status < _REFUSED):  # nobody needs it
-                service.files.remove(folder)
+                folder.remove()
 
-    async def _file(self, room: Room, head: Head, receive: Receive, is_owner: bool, most: int) -> Folder:
+    async def _file(
+        self, room: Room, head: Head, receive: Receive, is_owner: bool, most: int, seconds: float
+    ) -> Folder:
         """A body that goes to the disk."""
         files = self.service.files
         folder = files.create(is_owner)
         try:
             with folder.in_use(), open(folder.file, "wb") as file:
-                await room.bodies.pass_on(head, receive, partial(files.write, folder, file), most)
+                await room.bodies.pass_on(head, receive, partial(files.write, folder, file), most, seconds)
         except BaseException:
-            files.remove(folder)
+            folder.remove()
             raise
         return folder
 

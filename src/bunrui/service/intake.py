@@ -109,7 +109,7 @@ class Intake:
             body.name = name
             self._folders = [body]
             # Where the job is cancelled before it begins, nobody else would delete the body.
-            weakref.finalize(self, service.files.remove, body)
+            weakref.finalize(self, body.remove)
         self.name = self._folders[0].name
         self._upload = upload_of(service, self._folders, *options)
         self._upload.check_options()

@@ -26,7 +26,6 @@ from bunrui.service import schemas
 from bunrui.service.admission import ARROW
 from bunrui.service.errors import Problem
 from bunrui.service.processes import write_stream
-from bunrui.service.requests import is_small
 from bunrui.service.schemas import Api, answer
 from bunrui.service.service import Service, call_of, version
 from bunrui.views.explanation import Explanation, explanation_html
@@ -59,27 +58,19 @@ def add_predict(api: Api, service: Service) -> dict[str, Endpoint]:
         """Predict the labels of documents."""
         call = call_of(request)
         respond = _to_arrow if ARROW.encode() in call.head.get(b"accept", b"") else answer
-        if not is_small(call.head, call.body):
-
-            def predict_large() -> Response:
-                body = service.read(schemas.Predict, request)
-                return respond(predict_body(served.reading(body.model), body))
-
-            return await call.room.readers.run(predict_large)
-        body = service.read(schemas.Predict, request)
+        body = await service.body(schemas.Predict, request)
         classifier = served.reading(body.model)
-        n_scores = len(body.texts) * len(classifier.counts.labels)
-        is_short = len(call.body) <= _INLINE and n_scores <= _INLINE_SCORES
+        is_short = len(call.body) <= _INLINE and len(body.texts) * len(classifier.counts.labels) <= _INLINE_SCORES
         if is_short and served.is_at_hand(classifier):
             return respond(predict_body(classifier, body))
 
-        def predict_small() -> Response:
+        def work() -> Response:
             before, started = version(classifier), time.thread_time()
             found = predict_body(classifier, body)
             served.has_answered(classifier, before, time.thread_time() - started)
             return respond(found)
 
-        return await call.room.readers.run(predict_small)
+        return await call.room.readers.run(work)
 
     @api.add("POST /v1/explain", schemas.Explained, 409, body=schemas.Explain)
     async def explain(request: Request) -> Response:

@@ -97,15 +97,11 @@ class Answers:
         self._ends: npt.NDArray[np.int64] = np.empty(0, np.int64)
 
     def remove(self) -> None:
-        """Delete their file, as soon as nobody reads it."""
-
-        def delete() -> None:
-            with suppress(FileNotFoundError):
-                os.remove(self._path)
-            self.folder.grow(-self._n_bytes)
-            self._n_bytes = 0
-
-        self.folder.when_free(delete)
+        """Delete their file; who reads it now has it open, and goes on."""
+        with suppress(OSError):  # Windows deletes no open file, but the folder goes later
+            os.remove(self._path)
+        self.folder.grow(-self._n_bytes)
+        self._n_bytes = 0
 
     # Making them
 
@@ -531,7 +527,7 @@ def add_predictions(api: Api, service: Service) -> None:
     async def delete(id: str) -> Response:
         """Delete a file that was sent."""
         folder = files.find(id)
-        files.remove(folder)
+        folder.remove()
         return answer(schemas.File(id=folder.id, name=folder.name, bytes=folder.n_bytes))
 
     @api.add("POST /v1/predictions", schemas.Job, 404, 409, 422, 507, status=202)

@@ -14,7 +14,7 @@ from fastapi import Request, Response
 
 from bunrui import __version__, store
 from bunrui.calibration import Calibration
-from bunrui.classifier import AnyClassifier, TextClassifier
+from bunrui.classifier import AnyClassifier
 from bunrui.counts import Label
 from bunrui.engines.stream import texts_of
 from bunrui.errors import BunruiError
@@ -36,11 +36,8 @@ T = TypeVar("T", bound=schemas.Body)
 GONE = 499
 """The status of an answer that nobody waits for."""
 
-# Up to 64 KB of text, counting and scoring take shorter ways: this is more, so that all kernels are used.
-_WARM_BYTES = 300_000
 _QUICK = 0.005
 _REFRESH_SECONDS = 1.0
-_WARM_TEXTS = ("a word, another one", "分類は言葉を数える。", "분류는 낱말을 세는 일이다", "👍 :-) http://example.org")
 
 
 class Served:
@@ -49,36 +46,15 @@ class Served:
     Attributes
     ----------
     classifier : StoredClassifier
-    is_warm : bool
-        Whether the kernels are loaded: before, an answer could take a minute.
     trouble : str or None
         Why the file cannot be read; answers come from the memory then.
     """
 
     def __init__(self, classifier: StoredClassifier) -> None:
         self.classifier = classifier
-        self.is_warm = False
         self.trouble: str | None = None
         self._models: dict[str, StoredClassifier] = {}
         self._answered: dict[int, tuple[tuple[Any, ...], float]] = {}
-
-    def warm_up(self) -> None:
-        """Load the compiled kernels, or compile them the first time: all that learning and predicting need."""
-        # A classifier of its own: this one may have learned nothing yet, and must not learn this.
-        clf = TextClassifier(**self.classifier.get_params())
-        texts = [text * (_WARM_BYTES // len(_WARM_TEXTS) // len(text.encode())) for text in _WARM_TEXTS]
-        labels = ["a", "b", "c", "d"]
-        clf.learn(texts, labels).unlearn(texts[:1], labels[:1])
-        clf.learn(texts[:1], labels[:1])
-        clf.predict([text[:1000] for text in texts])  # from the weights of some words
-        clf.predict(texts)  # from a table of all
-        clf.explain(_WARM_TEXTS[0])
-        clf.words("a")
-        # What is loaded now stays.  To look through its 165,000 objects for garbage keeps all threads waiting for
-        # 0.1 s, and an explanation of a long text makes Python look several times.
-        gc.collect()
-        gc.freeze()
-        self.is_warm = True
 
     # Reading
 
@@ -290,28 +266,20 @@ class Service:
         self.files = Files(limits.file)
         self._looking: asyncio.Task[None]
 
-    def start(self, also: Callable[[], object]) -> None:
-        """Warm up, and then look after the file, beside the answering; `also` is called to be warm, too."""
-        classifier, limits = self.served.classifier, self.settings.limits
-        event(
-            "start",
-            version=__version__,
-            file=classifier.path,
-            documents=classifier.counts.n_docs,
-            writable=self.settings.token is not None,
-            limits=vars(limits),
-        )
-        self._looking = asyncio.get_running_loop().create_task(self._look_after(also))
+    def start(self, load: Callable[[], object]) -> None:
+        """Load what is made once, and then look after the file, beside the answering."""
+        classifier, is_writable = self.served.classifier, self.settings.token is not None
+        known: dict[str, Any] = {"file": classifier.path, "documents": classifier.counts.n_docs}
+        event("start", version=__version__, **known, writable=is_writable, limits=vars(self.settings.limits))
+        self._looking = asyncio.get_running_loop().create_task(self._look_after(load))
 
-    async def _look_after(self, also: Callable[[], object]) -> None:
-        try:
-            await self.rooms[True].readers.run(also)
-            await self.rooms[True].readers.run(self.served.warm_up)
-            event("ready")
-        except Exception as error:
-            self.served.trouble = "it could not be made ready: the log says more"
-            event("cannot get ready", logging.ERROR, error)
-            return
+    async def _look_after(self, load: Callable[[], object]) -> None:
+        await self.rooms[True].readers.run(load)
+        # What is loaded now stays.  To look through its 165,000 objects for garbage keeps all threads waiting for
+        # 0.1 s, and an explanation of a long text makes Python look several times.
+        gc.collect()
+        gc.freeze()
+        event("ready")
         while True:
             await asyncio.sleep(_REFRESH_SECONDS)
             self.files.sweep()
@@ -345,20 +313,10 @@ class Service:
             event("error", logging.ERROR, error, instance=problem.instance)
         return problem
 
-    def check_warm(self) -> None:
-        """Refuse to answer before all is loaded."""
-        if not self.served.is_warm:
-            raise Problem(
-                "not-ready",
-                "the service is starting: try again in a second, or a minute if it was never started before",
-                headers={"Retry-After": "1"},
-            )
-
     def check_ready(self) -> None:
-        """Also that the file can be read."""
+        """Refuse to answer while the file cannot be read."""
         if self.served.trouble is not None:
             raise Problem("not-ready", self.served.trouble)
-        self.check_warm()
 
     def start_job(self, job: Job, work: Callable[[Job], dict[str, Any]], place: str = "jobs") -> Response:
         """Have a job done; the answer says where to ask for it."""

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from glob import escape, glob
 from typing import BinaryIO
@@ -58,7 +58,6 @@ class Folder:
         self.n_users = 0
         self.is_removed = False
         self._lock = threading.RLock()
-        self._waiting: list[Callable[[], object]] = []
         os.mkdir(self.path, 0o700)
 
     @property
@@ -79,16 +78,17 @@ class Folder:
             with self._lock:
                 self.n_users -= 1
                 self.asked = time.monotonic()
-                while self._waiting and not self.n_users:
-                    self._waiting.pop(0)()
+                self._delete_if_free()
 
-    def when_free(self, work: Callable[[], object]) -> None:
-        """Do something as soon as nobody uses it."""
+    def remove(self) -> None:
+        """Delete it, with all that is in it, as soon as nobody uses it."""
         with self._lock:
-            if self.n_users:
-                self._waiting.append(work)
-            else:
-                work()
+            self.is_removed = True
+            self._delete_if_free()
+
+    def _delete_if_free(self) -> None:
+        if self.is_removed and not self.n_users:
+            shutil.rmtree(self.path, ignore_errors=True)
 
     def grow(self, n_bytes: int) -> None:
         """Count more bytes in it, or fewer."""
@@ -117,16 +117,18 @@ class Files:
             idle = next((other for other in alike if not other.n_users), None)
             if idle is None:
                 raise _no_room(f"there are {len(alike):,} files in use already")
-            self.remove(idle)
+            idle.remove()
         folder = Folder(self._root, is_owners)
         self._folders[folder.id] = folder
         return folder
 
     def sweep(self) -> None:
         """Remove what nobody has asked for."""
-        for folder in (*self._alike(True), *self._alike(False)):
+        for folder in list(self._folders.values()):
             if not folder.n_users and folder.asked + _PATIENCE < time.monotonic():
-                self.remove(folder)
+                folder.remove()
+            if folder.is_removed and not folder.n_users:
+                self._folders.pop(folder.id, None)
 
     def write(self, folder: Folder, file: BinaryIO, data: bytes | bytearray) -> None:
         """Write on, if there is room."""
@@ -141,7 +143,7 @@ class Files:
         for other in alike:
             if over > 0 and other is not folder and not other.n_users:
                 over -= other.n_bytes
-                self.remove(other)
+                other.remove()
         if over > 0:
             raise _no_room(f"files may take {_LARGEST * self.most:,} bytes on disk together")
 
@@ -163,17 +165,7 @@ class Files:
                 yield
         finally:
             for folder in folders if remove else ():
-                self.remove(folder)
-
-    def remove(self, folder: Folder) -> None:
-        """Delete it, with all that is in it, as soon as nobody uses it."""
-        folder.is_removed = True
-
-        def delete() -> None:
-            self._folders.pop(folder.id, None)
-            shutil.rmtree(folder.path, ignore_errors=True)
-
-        folder.when_free(delete)
+                folder.remove()
 
     def close(self) -> None:
         """Delete all."""
@@ -187,7 +179,8 @@ class Files:
 
     def _alike(self, is_owners: bool) -> list[Folder]:
         """The folders of clients with the token, or of the others; the one that nobody asked for longest first."""
-        alike = [folder for folder in list(self._folders.values()) if folder.is_owners == is_owners]
+        there = [folder for folder in list(self._folders.values()) if folder.n_users or not folder.is_removed]
+        alike = [folder for folder in there if folder.is_owners == is_owners]
         return sorted(alike, key=lambda folder: folder.asked)
 
 
