@@ -129,12 +129,9 @@ class Security:
 
     def cross_origin(self, head: Head) -> list[tuple[bytes, bytes]]:
         """Headers for the pages of other sites that may ask."""
-        origin = head.get(b"origin")
-        if not self._origins:
-            return []
-        if origin not in self._origins:
-            return [(b"vary", b"Origin")]
-        return [(b"access-control-allow-origin", origin), (b"vary", b"Origin")]
+        origin = head.get(b"origin", b"")
+        allowed = [(b"access-control-allow-origin", origin)] if origin in self._origins else []
+        return [*allowed, (b"vary", b"Origin")] if self._origins else []
 
     def preflight(self, head: Head) -> list[tuple[bytes, bytes]] | None:
         """The answer to a browser that asks whether a page of another site may ask; None where it does not."""

@@ -16,7 +16,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
-from itertools import islice
+from itertools import chain
 from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import quote
 
@@ -87,8 +87,6 @@ class Answers:
         self._path = os.path.join(folder.path, f"{id}.arrow")
         self._lock = threading.RLock()  # pages are read, and rows corrected, in several threads
         self._n_bytes = 0
-        self._keys: dict[str, None] = {}
-        self._has_others = False
         self.labels: list[Any] = []
         self.best: Integers = np.empty(0, np.int32)
         self.shares: Floats = np.empty(0, np.float64)
@@ -128,7 +126,6 @@ class Answers:
                 labels, shares = map(pa.concat_arrays, zip(*sets, strict=True))
                 for value in pc.value_counts(labels.flatten()).to_pylist():
                     counts[value["values"]] += value["counts"]
-                self._collect_keys(message)
                 batch = pa.record_batch(_kept(message) | {"labels": labels, "shares": shares})
                 writer = writer or stack.enter_context(pa.ipc.new_file(self._path, batch.schema))
                 writer.write_batch(batch)
@@ -141,7 +138,6 @@ class Answers:
         self.labels = list(numbers)
         self.best, self.shares = map(np.concatenate, zip(*found, strict=True))
         self._ends = np.array(ends)
-        self._limit_keys()
         job.total = job.done
         return {
             "documents": job.done,
@@ -153,25 +149,6 @@ class Answers:
             "problems": told.get("problems", []),
             "causes": told.get("causes", []),
         }
-
-    def _collect_keys(self, batch: pa.RecordBatch) -> None:
-        """Note the columns of JSON lines: each row has its own."""
-        if "row" not in batch.schema.names or not pa.types.is_string(batch["row"].type):
-            return
-        for line in batch["row"].to_pylist():
-            for key in json.loads(line):
-                if key in self._keys:
-                    continue
-                if len(self._keys) < _MOST_KEYS and len(key) <= _LONGEST_KEY:
-                    self._keys[key] = None
-                else:
-                    self._has_others = True
-
-    def _limit_keys(self) -> None:
-        """Keep as many columns as a row has bytes: where each row has keys of its own, cells outnumber the file."""
-        most = max(_FEW_KEYS, self._n_bytes // len(self.best))
-        self._has_others = self._has_others or len(self._keys) > most
-        self._keys = dict.fromkeys(islice(self._keys, most))
 
     def _predict(
         self, classifier: AnyClassifier, texts: Any, numbers: dict[Any, int]
@@ -311,13 +288,14 @@ class Answers:
         """All columns of the file, and those of the answers; of spreadsheets, the kinds of cells."""
         with self._lock:  # a row that is corrected from now on stays as it is in these
             labels, (best, shares), given = list(self.labels), self._corrected(), dict(self._given)
+        keys, has_others = self._json_keys()
         start = 0
         for whole in _batches(self._path):
-            step = max(1, _MOST_CELLS // len(self._keys)) if self._keys else max(1, whole.num_rows)
+            step = max(1, _MOST_CELLS // len(keys)) if keys else max(1, whole.num_rows)
             for place in range(0, whole.num_rows, step):
                 batch = whole.slice(place, step)
                 end = start + batch.num_rows
-                columns = _columns(batch, self._keys, self._has_others)
+                columns = _columns(batch, keys, has_others)
                 if self.is_several:
                     columns += zip(("labels", "probabilities"), _set_columns(batch, start, labels, given), strict=True)
                 else:
@@ -330,6 +308,23 @@ class Answers:
                 names, values = zip(*columns, strict=True)
                 yield pa.table(list(values), names=each_once(list(names))), kinds
                 start = end
+
+    def _json_keys(self) -> tuple[dict[str, None], bool]:
+        """The columns of JSON lines, where each row has its own, and whether some keys get no column.
+
+        There are at most as many as a row has bytes: where each row has keys of its own, cells outnumber the file.
+        """
+        most = min(_MOST_KEYS, max(_FEW_KEYS, self._n_bytes // len(self.best)))
+        keys: dict[str, None] = {}
+        has_others = False
+        for batch in _batches(self._path):
+            if "row" not in batch.schema.names or not pa.types.is_string(batch["row"].type):
+                break
+            for key in chain.from_iterable(map(json.loads, batch["row"].to_pylist())):
+                if key not in keys and len(keys) < most and len(key) <= _LONGEST_KEY:
+                    keys[key] = None
+                has_others = has_others or key not in keys
+        return keys, has_others
 
 
 class _Predicted(NamedTuple):

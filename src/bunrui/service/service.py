@@ -233,15 +233,11 @@ class Served:
 def _why_not(model: str, own: str) -> str:
     """Why counts are not read by a model, and what to do."""
     if model == AUTO:
-        return (
-            f"auto is how a file chooses its model, and this file answers by {own}: leave model out, or have the file "
-            "choose by POST /v1/set"
-        )
+        how = "leave model out, or have the file choose by POST /v1/set"
+        return f"auto is how a file chooses its model, and this file answers by {own}: {how}"
     if model in TRAINED:
-        return (
-            f"{model} is trained from documents, so a single request cannot ask for it: set it for the file by POST "
-            "/v1/set, and leave model out"
-        )
+        how = "set it for the file by POST /v1/set, and leave model out"
+        return f"{model} is trained from documents, so a single request cannot ask for it: {how}"
     return f"there is no model {model!r} to read counts by: choose one of {', '.join(MODELS)}"
 
 
