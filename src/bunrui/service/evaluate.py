@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +20,6 @@ from bunrui.selection.calibrate import check_reads_no_pool
 from bunrui.service import schemas
 from bunrui.service.errors import Problem
 from bunrui.service.jobs import Job
-from bunrui.service.monitor import event
 from bunrui.service.predict import MOST_BYTES
 from bunrui.service.processes import study_apart
 from bunrui.service.schemas import Api
@@ -76,14 +74,6 @@ def add_evaluate(api: Api, service: Service) -> None:
 
     # --- acting
 
-    def write(kind: str, work: Callable[[Job], schemas.Changed]) -> Response:
-        def change(job: Job) -> dict[str, Any]:
-            done = work(job)
-            event("change", kind=kind, transaction=done["transaction"])
-            return dict(done)
-
-        return service.start_job(Job(kind, None, writes=True, is_owners=True), change)
-
     @api.add("POST /v1/set", schemas.Job, 409, status=202, kind="set", body=schemas.SetModel, token=True)
     async def set_model(request: Request) -> Response:
         """Read the counts by another model from now on.
@@ -93,7 +83,7 @@ def add_evaluate(api: Api, service: Service) -> None:
         model = (await service.body(schemas.SetModel, request)).model
         kind_of(model)
         change = service.sign(request, served.set_model)
-        return write("set", lambda _: service.writer.call(change, model))
+        return service.start_change("set", lambda _: service.writer.call(change, model))
 
     @api.add("POST /v1/choose", schemas.Job, 409, status=202, kind="choose", token=True)
     async def choose(request: Request) -> Response:
@@ -102,7 +92,7 @@ def add_evaluate(api: Api, service: Service) -> None:
         As `bunrui choose` does.
         """
         change = service.sign(request, served.choose)
-        return write("choose", lambda _: service.writer.call(change))
+        return service.start_change("choose", lambda _: service.writer.call(change))
 
     @api.add("POST /v1/calibrate", schemas.Job, 409, status=202, kind="calibrate", token=True)
     async def calibrate(request: Request) -> Response:
@@ -119,7 +109,7 @@ def add_evaluate(api: Api, service: Service) -> None:
             found = Calibration.from_dict(study_apart(job, path, study, "calibrate"))
             return service.writer.call(change, replace(found, tx=last))
 
-        return write("calibrate", work)
+        return service.start_change("calibrate", work)
 
 
 def _predict_all(classifier: AnyClassifier, body: schemas.Evaluate, job: Job) -> dict[str, Any]:

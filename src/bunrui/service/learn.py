@@ -14,7 +14,6 @@ from bunrui.service.errors import Problem
 from bunrui.service.evaluate import measure_batches
 from bunrui.service.intake import Encoding, Guessed, GuessedHeader, Intake, Name, Read, labelled_files
 from bunrui.service.jobs import Job
-from bunrui.service.monitor import event
 from bunrui.service.schemas import Api, answer
 from bunrui.service.service import Service, call_of
 from bunrui.store.lifecycle import Hit
@@ -59,14 +58,12 @@ def add_learn(api: Api, service: Service) -> None:
     async def train(request: Request, read: Read = labelled) -> Response:
         """Learn the documents of files, all or none."""
 
-        def work(job: Job) -> dict[str, Any]:
+        def work(job: Job) -> schemas.Changed:
             with read(job) as batches:
                 job.total = batches.n_docs
-                done = service.writer.call(service.sign(request, served.learn_batches), batches, job.add)
-            event("change", kind="train", transaction=done["transaction"], documents=done["changed"])
-            return dict(done)
+                return service.writer.call(service.sign(request, served.learn_batches), batches, job.add)
 
-        return service.start_job(Job("train", None, writes=True, is_owners=True), work)
+        return service.start_change("train", work)
 
     @api.add("POST /v1/test", schemas.Job, 404, 409, 507, token=True, body=(BYTES,), status=202, kind="test")
     async def test(read: Read = labelled, report: bool = False) -> Response:

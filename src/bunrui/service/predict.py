@@ -250,8 +250,7 @@ def add_info(api: Api, service: Service) -> None:
     async def labels(request: Request) -> Response:
         """The labels, and how many documents they have."""
         found = await call_of(request).room.readers.run(served.labels)
-        counts: list[schemas.LabelCount] = [{"label": label, "documents": n} for label, n in found.items()]
-        return answer(schemas.Labels(labels=counts))
+        return answer(schemas.Labels(labels=[{"label": label, "documents": n} for label, n in found.items()]))
 
     @api.add("GET /v1/words", schemas.Words, 409, 422)
     async def words(

@@ -319,6 +319,16 @@ class Service:
         self.jobs.start(job, work)
         return schemas.answer(job.to_dict(), 202, {"Location": f"/v1/{place}/{job.id}"})
 
+    def start_change(self, kind: str, work: Callable[[Job], schemas.Changed]) -> Response:
+        """Have a job change the classifier."""
+
+        def change(job: Job) -> dict[str, Any]:
+            done = work(job)
+            event("change", kind=kind, transaction=done["transaction"], documents=done["changed"])
+            return dict(done)
+
+        return self.start_job(Job(kind, None, writes=True, is_owners=True), change)
+
     def read(self, kind: type[T], request: Request) -> T:
         """The body of a request."""
         call = call_of(request)
