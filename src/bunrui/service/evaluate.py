@@ -53,7 +53,7 @@ def add_evaluate(api: Api, service: Service) -> None:
         job = Job("leave-one-out", classifier.counts.n_docs, is_owners=is_owners)
         return service.start_job(job, lambda job: study_apart(job, path, leave_out, body.model, body.html), "evaluate")
 
-    def add_study(kind: schemas.Kind, doc: str, body: type[schemas.Body] | None = None, token: bool = False) -> None:
+    def add_study(kind: schemas.OfFile, doc: str, body: type[schemas.Body] | None = None, token: bool = False) -> None:
         """Add a route that starts a study with the members of its body; one with the token shows documents."""
 
         async def start(request: Request) -> Response:

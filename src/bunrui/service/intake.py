@@ -103,6 +103,7 @@ class Intake:
             raise Problem("invalid", "an option comes twice in the address: give it once")
         if bool(name) == bool(ids):
             raise Problem("invalid", "name: give the name of the file that is the body, or the ids of files")
+        self._service, self._request = service, request
         self._files, self._is_body = service.files, not ids
         self._folders = [service.files.find(id) for id in ids or ()]
         if (body := call_of(request).folder) is not None and not ids:
@@ -130,16 +131,14 @@ class Intake:
             finally:
                 folder.grow(-found.n_bytes)
 
-    async def look(
-        self, service: Service, request: Request, text: str | None, label: str | None, *, whole: bool = True
-    ) -> Response:
+    async def look(self, text: str | None, label: str | None, *, whole: bool = True) -> Response:
         """The answer to who looks into them."""
 
         def work(job: Job) -> Any:
             with self._files.in_use(self._folders, remove=self._is_body):
                 return list(all_apart(job, self._upload, Upload.inspect, text, label, whole))
 
-        found = await service.while_there(request, work)
+        found = await self._service.while_there(self._request, work)
         return Response(status_code=GONE) if found is None else answer(found[0])
 
 

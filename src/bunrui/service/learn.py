@@ -52,7 +52,7 @@ def add_learn(api: Api, service: Service) -> None:
         header: GuessedHeader = None,
     ) -> Response:
         """Look into a file: its columns, its first rows, its labels."""
-        return await Intake(service, request, name, None, encoding, header).look(service, request, text, label)
+        return await Intake(service, request, name, None, encoding, header).look(text, label)
 
     @api.add("POST /v1/train", schemas.Job, 404, 409, 507, token=True, body=(BYTES,), status=202, kind="train")
     async def train(request: Request, read: Read = labelled) -> Response:

@@ -516,7 +516,7 @@ def add_predictions(api: Api, service: Service) -> None:
             Count all documents and labels, not only look at the first.
         """
         intake = Intake(service, request, "", [id, *(also or ())], encoding, header, given)
-        return await intake.look(service, request, text, label, whole=whole)
+        return await intake.look(text, label, whole=whole)
 
     @api.add(f"DELETE {FILES}/{{id}}", schemas.File, 404, 422)
     async def delete(id: str) -> Response:

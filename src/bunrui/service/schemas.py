@@ -791,21 +791,9 @@ class Progress(TypedDict):
     total: int | None
 
 
-Kind = Literal[
-    "batch",
-    "leave-one-out",
-    "test",
-    "train",
-    "teach",
-    "predict",
-    "mistakes",
-    "curve",
-    "compare",
-    "audit",
-    "set",
-    "choose",
-    "calibrate",
-]
+# Work on the documents in the file has the name of its route.
+OfFile = Literal["mistakes", "curve", "compare", "audit", "set", "choose", "calibrate"]
+Kind = Literal["batch", "leave-one-out", "test", "train", "teach", "predict", OfFile]
 
 
 class Job(TypedDict):

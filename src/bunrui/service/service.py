@@ -8,6 +8,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, ParamSpec, TypeVar, get_type_hints
 
 from fastapi import Request, Response
@@ -329,17 +330,11 @@ class Service:
 
         return self.start_job(Job(kind, None, writes=True, is_owners=True), change)
 
-    def read(self, kind: type[T], request: Request) -> T:
-        """The body of a request."""
-        call = call_of(request)
-        return requests.read(kind, call.head, call.body, request.scope["query_string"], self.settings.limits)
-
     async def body(self, kind: type[T], request: Request) -> T:
-        """The same, on a thread if it is large."""
-        call = call_of(request)
-        if requests.is_small(call.head, call.body):
-            return self.read(kind, request)
-        return await call.room.readers.run(self.read, kind, request)
+        """The body of a request; a large one is read on a thread."""
+        call, query = call_of(request), request.scope["query_string"]
+        read = partial(requests.read, kind, call.head, call.body, query, self.settings.limits)
+        return read() if requests.is_small(call.head, call.body) else await call.room.readers.run(read)
 
     def sign(self, request: Request, work: Callable[P, R]) -> Callable[P, R]:
         """The same work, for the thread that writes; its changes say who made them, if the request does."""
