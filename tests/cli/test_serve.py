@@ -99,8 +99,7 @@ def test_a_port_that_is_taken(mail: Path, run: Run) -> None:
         assert run("serve", "mail.bunrui", "--port", str(port)) == (
             1,
             "",
-            f"error: port {port} of 127.0.0.1 is in use: stop what uses it, or give another port (0 for any that is "
-            "free)\n",
+            f"error: port {port} of 127.0.0.1 is in use: stop what uses it, or give another port (0 for a free one)\n",
         )
 
 

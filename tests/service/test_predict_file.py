@@ -414,9 +414,10 @@ def test_files_go_with_the_service_and_make_room(serve: Serve, tmp_path: Path, m
 
 def test_files_in_use_go_when_they_are_free(own: Server) -> None:
     files = Files(1 << 20)
-    folder = files.put("a.csv", b"text")
+    folder = files.create(True)
+    Path(folder.file).write_bytes(b"text")
     with folder.in_use():
-        files.remove(folder)
+        folder.remove()
         assert Path(folder.file).read_bytes() == b"text"
         with pytest.raises(Problem, match="send it again"):
             files.find(folder.id)

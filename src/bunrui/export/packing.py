@@ -26,7 +26,6 @@ Arrays = Mapping[str, Array]
 
 _LONGEST_PREFIX = 64
 _BLOCK = 1 << 16
-_KINDS = {1: "u1", 2: "u2", 4: "u4"}
 
 
 def pack(header: Mapping[str, Any], arrays: Arrays) -> str:
@@ -46,11 +45,8 @@ def pack(header: Mapping[str, Any], arrays: Arrays) -> str:
 def _tighten(array: Array) -> tuple[str, Array]:
     """The kind of an array, and its numbers in as few bytes as they need."""
     flat = np.ascontiguousarray(array).reshape(-1)
-    if flat.dtype.kind == "f":
-        return "f8", flat.astype("<f8")
-    most = int(flat.max(initial=0))
-    width = 1 if most < 1 << 8 else 2 if most < 1 << 16 else 4
-    return _KINDS[width], flat.astype(f"<u{width}")
+    kind = "f8" if flat.dtype.kind == "f" else f"u{np.min_scalar_type(int(flat.max(initial=0))).itemsize}"
+    return kind, flat.astype(f"<{kind}")
 
 
 def list_values(name: str, values: Array) -> dict[str, Array]:

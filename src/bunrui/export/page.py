@@ -18,7 +18,6 @@ import numpy as np
 import bunrui
 from bunrui.analysis import AnalyzerSpec
 from bunrui.classifier import AnyClassifier, TextClassifier
-from bunrui.counts import Counts
 from bunrui.errors import DataError, Option, OptionError
 from bunrui.evaluation.labelled import Labelled
 from bunrui.evaluation.loo import own_documents
@@ -113,10 +112,15 @@ def make_page(
 
     def fill(source: Source) -> tuple[str, int]:
         """Pack the best features, until the page is full; also give their number."""
-        vocabulary, order = _Vocabulary.of(source, classifier.counts), rank(source, classifier.counts)
+        words, order = classifier.counts.texts_of(source.ids), rank(source, classifier.counts)
+        encoded = [word.encode() for word in words]
+        in_order = np.array(sorted(range(len(words)), key=encoded.__getitem__), np.int64)
 
         def pack_some(places: Integers) -> str:
-            return _pack(classifier, spec, source, *vocabulary.pick(places))
+            chosen = np.zeros(len(words), bool)
+            chosen[places] = True
+            sorted_places = in_order[chosen[in_order]]
+            return _pack(classifier, spec, source, [encoded[place] for place in sorted_places.tolist()], sorted_places)
 
         n = len(order)
         if n > _FEW:
@@ -214,25 +218,6 @@ def _accuracies(
 
 
 # --- its parts
-
-
-class _Vocabulary(NamedTuple):
-    """The words of all features, sorted once for all that are tried."""
-
-    words: list[bytes]
-    in_order: Integers  # places of features
-
-    @classmethod
-    def of(cls, source: Source, counts: Counts) -> _Vocabulary:
-        words = [word.encode() for word in counts.texts_of(source.ids)]
-        return cls(words, np.array(sorted(range(len(words)), key=words.__getitem__), np.int64))
-
-    def pick(self, places: Integers) -> tuple[list[bytes], Integers]:
-        """The words of some features, sorted, and their places."""
-        chosen = np.zeros(len(self.words), bool)
-        chosen[places] = True
-        sorted_places = self.in_order[chosen[self.in_order]]
-        return [self.words[place] for place in sorted_places.tolist()], sorted_places
 
 
 def _pack(classifier: AnyClassifier, spec: AnalyzerSpec, source: Source, words: list[bytes], places: Integers) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -67,46 +67,32 @@ class Weights(NamedTuple):
     factors: Floats | None
 
 
-class Source(Protocol):
-    """A model whose weights can be written."""
-
-    @property
-    def classes(self) -> list[Label]:
-        """The labels, sorted."""
-
-    @property
-    def ids(self) -> Integers:
-        """The features, as the counts number them."""
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """All that scores need beside the weights, in the types of JSON."""
-
-    def weigh(self, places: Integers) -> Weights:
-        """The weights of some of the features, by their places in `ids`."""
-
-    def variances(self, places: Integers) -> Floats:
-        """How much the weights of some of the features differ between labels."""
-
-    def scores(self, texts: Any, places: Integers) -> Floats:
-        """Scores from some of the features alone, (n_docs, n_classes)."""
-
-    def coarse(self) -> Source:
-        """The same with weights that take less room, where not all of them fit."""
-
-
 @dataclass(frozen=True)
 class CountingSource:
-    """A model that is a linear form of counts."""
+    """A model that is a linear form of counts.
+
+    Attributes
+    ----------
+    classes : list of labels
+        Sorted.
+    columns : (n_classes,)
+        The ids of these labels.
+    ids : (n_features,)
+        The features, as the counts number them.
+    keys : (n_features,)
+        The features, as the view numbers them.
+    scores : callable
+        Scores of texts from some of the features alone, by their places in `ids`: (n_docs, n_classes).
+    """
 
     classes: list[Label]
-    columns: Integers  # the ids of these labels
+    columns: Integers
     ids: Integers
-    keys: Integers  # what the view calls the features
+    keys: Integers
     view: CountView
     scorer: Scorer
     smooth: bool
-    score: Callable[[Any, Integers], Floats]
+    scores: Callable[[Any, Integers], Floats]
 
     @classmethod
     def of_reader(cls, reader: Reader, analyzer: Analyzer) -> CountingSource:
@@ -132,6 +118,7 @@ class CountingSource:
 
     @property
     def facts(self) -> dict[str, Any]:
+        """All that scores need beside the weights, in the types of JSON."""
         names = ("bias", "scale", "slope", "unseen")
         by_class = {name: getattr(self.scorer, name)[self.columns].tolist() for name in names}
         return by_class | {"presence": self.scorer.presence, "smooth": self.smooth}
@@ -147,28 +134,27 @@ class CountingSource:
         return cells, features[live], classes[live], values[live]
 
     def weigh(self, places: Integers) -> Weights:
+        """The weights of some of the features, by their places in `ids`."""
         cells, features, classes, values = self._cells(places)
         lengths = np.bincount(features, minlength=len(places))
         shared = None if self.scorer.share is None else self.scorer.share(cells)
         return Weights(lengths, classes, values, shared, None)
 
     def variances(self, places: Integers) -> Floats:
+        """How much the weights of some of the features differ between labels."""
         _, features, classes, values = self._cells(places)
         scaled = values * self.scorer.scale[self.columns][classes]
         n = len(self.columns)
         mean, square = (np.bincount(features, power, len(places)) / n for power in (scaled, scaled**2))
         return np.maximum(square - mean**2, 0.0)
 
-    def scores(self, texts: Any, places: Integers) -> Floats:
-        return self.score(texts, places)
-
     def coarse(self) -> CountingSource:
-        """Its weights are formulas of counts: many are equal, and are written once."""
+        """The same with weights that take less room: these are formulas of counts, of which many are equal."""
         return self
 
 
 class HeadSource:
-    """`nbsvm` and `arow`."""
+    """`nbsvm` and `arow`; its members are those of `CountingSource`."""
 
     def __init__(self, fitted: Fitted, form: HeadForm) -> None:
         self._fitted, self._form, self._head = fitted, form, form.head
@@ -202,6 +188,9 @@ class HeadSource:
         mantissas, exponents = np.frexp(head.weights)
         head.weights = np.ldexp(np.round(np.ldexp(mantissas, _BITS)), exponents - _BITS)
         return HeadSource(self._fitted, HeadForm(head))
+
+
+Source = CountingSource | HeadSource
 
 
 def _score_rows(fitted: Fitted, form: Form, texts: Any, columns: Integers) -> Floats:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import math
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -96,19 +95,14 @@ class Security:
         """Refuse what came by another name, and from the page of another site."""
         host = head.get(b"host", b"").lower()
         if host not in self._names:
-            raise Problem(
-                "wrong-host",
-                f"{host.decode('latin-1')!r} is no name of this service: ask for it by the address that it printed, "
-                "or start it with --name",
-            )
+            said = f"{host.decode('latin-1')!r} is no name of this service: ask for it by the address that it printed"
+            raise Problem("wrong-host", f"{said}, or start it with --name")
         origin = head.get(b"origin")
         if origin is None or origin in self._origins:
             return
         if origin.lower().partition(b"://")[2] != host:
-            raise Problem(
-                "foreign-origin",
-                f"pages of {origin.decode('latin-1')!r} may not ask: start the service with --cors to let them",
-            )
+            said = f"pages of {origin.decode('latin-1')!r} may not ask: start the service with --cors to let them"
+            raise Problem("foreign-origin", said)
 
     def check_token(self, head: Head) -> None:
         """Refuse to write for who does not know the token."""
@@ -117,11 +111,8 @@ class Security:
         if self.is_owner(head):
             return
         what = "is wrong" if _credentials(head)[1] else "is missing"
-        raise Problem(
-            "no-token",
-            f"the token {what}: send 'Authorization: Bearer …' with the one that the service was started with",
-            headers={"WWW-Authenticate": "Bearer"},
-        )
+        said = f"the token {what}: send 'Authorization: Bearer …' with the one that the service was started with"
+        raise Problem("no-token", said, headers={"WWW-Authenticate": "Bearer"})
 
     def is_owner(self, head: Head) -> bool:
         """Whether a request comes with the token."""
@@ -131,22 +122,16 @@ class Security:
     def check_type(self, head: Head, types: Collection[str]) -> None:
         """Refuse bodies that a form on any page could send, or that are packed."""
         if media_type(head) not in types:
-            raise Problem(
-                "media-type",
-                f"a body is {' or '.join(types)}, not {media_type(head)!r}: say so in Content-Type",
-                headers={"Accept": ", ".join(types)},
-            )
+            said = f"a body is {' or '.join(types)}, not {media_type(head)!r}: say so in Content-Type"
+            raise Problem("media-type", said, headers={"Accept": ", ".join(types)})
         if head.get(b"content-encoding", b"identity").lower() != b"identity":
             raise Problem("media-type", "a body is not packed: send it without Content-Encoding")
 
     def cross_origin(self, head: Head) -> list[tuple[bytes, bytes]]:
         """Headers for the pages of other sites that may ask."""
-        origin = head.get(b"origin")
-        if not self._origins:
-            return []
-        if origin not in self._origins:
-            return [(b"vary", b"Origin")]
-        return [(b"access-control-allow-origin", origin), (b"vary", b"Origin")]
+        origin = head.get(b"origin", b"")
+        allowed = [(b"access-control-allow-origin", origin)] if origin in self._origins else []
+        return [*allowed, (b"vary", b"Origin")] if self._origins else []
 
     def preflight(self, head: Head) -> list[tuple[bytes, bytes]] | None:
         """The answer to a browser that asks whether a page of another site may ask; None where it does not."""
@@ -170,7 +155,7 @@ SMALL = 64 << 10
 """Bytes of a body that is read, and answered, without a thread of its own, and has memory of its own."""
 
 # At 6.4 KB/s a body still comes; what stands still ends after ten seconds, and does not hold its memory for 120.
-_BODY_SECONDS = 120.0
+BODY_SECONDS = 120.0
 _PIECE_SECONDS = 10.0
 _PIECE = SMALL
 _BUDGET = 2  # large bodies of the largest size at a time; small ones fill as much as one of those
@@ -179,39 +164,6 @@ _READERS = 2
 
 class Gone(Exception):  # noqa: N818
     """The client has left."""
-
-
-class Admission:
-    """Counts the requests at work.
-
-    Attributes
-    ----------
-    active : int
-        Requests at work.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self.active = 0
-
-    def check(self) -> None:
-        """Refuse a request while there are too many."""
-        if self.active >= self._most:
-            raise Problem.busy(f"{self._most:,} requests are at work already")
-
-    async def enter(self) -> None:
-        """Count a request.
-
-        The requests that have come in the meantime are let in, or refused, before any of them is answered: else the
-        loop would answer one after the other, and never see that they are too many.
-        """
-        self.check()
-        self.active += 1
-        await asyncio.sleep(0)
-
-    def leave(self) -> None:
-        """A request is done."""
-        self.active -= 1
 
 
 class BodyReader:
@@ -233,21 +185,21 @@ class BodyReader:
 
     async def read(self, head: Head, receive: Receive) -> Body:
         """The body; what it takes is held until `release`."""
-        body: Body = b""
+        body = bytearray()  # grows in place: to join the pieces of 64 MB at the end would stop the loop for 20 ms
 
         def take(piece: bytes) -> None:
-            nonlocal body
-            body = self._joined(body, piece)
+            self._hold(len(body), len(body) + len(piece))
+            body.extend(piece)
 
         try:
-            await self.pass_on(head, receive, take, self._most, _BODY_SECONDS)
+            await self.pass_on(head, receive, take, self._most, BODY_SECONDS)
         except BaseException:
             self.release(len(body))
             raise
         return body
 
     async def pass_on(
-        self, head: Head, receive: Receive, take: Callable[[bytes], None], most: int, seconds: float = math.inf
+        self, head: Head, receive: Receive, take: Callable[[bytes], None], most: int, seconds: float
     ) -> None:
         """Have somebody take a body, piece by piece."""
         length = head.get(b"content-length", b"0")
@@ -282,7 +234,12 @@ class BodyReader:
                 finally:
                     self._reading.discard(patience)
         except TimeoutError:
-            raise (_stopping() if self._is_stopping else _too_slow()) from None
+            if self._is_stopping:
+                raise _stopping() from None
+            often = f"send {_PIECE:,} bytes every {_PIECE_SECONDS:.0f} seconds, and all of it in {BODY_SECONDS:.0f}"
+            # Closed, because the rest of the body could not be told from another request.
+            close = {"Connection": "close"}
+            raise Problem("too-slow", f"the body comes too slowly: {often}", headers=close) from None
 
     def stop(self) -> None:
         """End what is being read: a request whose body has not come has not begun."""
@@ -291,21 +248,15 @@ class BodyReader:
             with suppress(RuntimeError):  # it has just run out
                 patience.reschedule(asyncio.get_running_loop().time())
 
-    def _joined(self, body: Body, piece: bytes) -> Body:
-        size = len(body) + len(piece)
-        pool = _pool(size)
+    def _hold(self, before: int, after: int) -> None:
+        """Find room for a body that grows."""
+        pool = _pool(after)
         most = self._most * (_BUDGET if pool == "large" else 1)
-        more = len(piece) if pool == _pool(len(body)) else size
+        more = after - before if pool == _pool(before) else after
         if self._held[pool] + more > most:
             raise Problem.busy("the bodies of other requests fill the memory that there is for them")
-        self.release(len(body))
-        self._held[pool] += size
-        if not body:
-            return piece
-        # Grows in place: to join the pieces of 64 MB at the end would stop the loop for 20 ms.
-        grown = body if isinstance(body, bytearray) else bytearray(body)
-        grown += piece
-        return grown
+        self.release(before)
+        self._held[pool] += after
 
     def release(self, n_bytes: int) -> None:
         """A body of so many bytes is no longer held."""
@@ -318,16 +269,6 @@ def _too_large(most: int) -> Problem:
 
 def _pool(n_bytes: int) -> str:
     return "small" if n_bytes <= SMALL else "large"
-
-
-def _too_slow() -> Problem:
-    # Closed, because the rest of the body could not be told from another request.
-    return Problem(
-        "too-slow",
-        f"the body comes too slowly: send {_PIECE:,} bytes every {_PIECE_SECONDS:.0f} seconds, and all of it in "
-        f"{_BODY_SECONDS:.0f}",
-        headers={"Connection": "close"},
-    )
 
 
 def _stopping() -> Problem:
@@ -387,7 +328,8 @@ class Room:
 
     Attributes
     ----------
-    admission : Admission
+    active : int
+        Requests at work.
     bodies : BodyReader
     readers : Lane
         For work that reads the classifier in memory.
@@ -396,10 +338,16 @@ class Room:
     """
 
     def __init__(self, limits: Limits, writer: Lane) -> None:
-        self.admission = Admission(limits.requests)
+        self._most = limits.requests
+        self.active = 0
         self.bodies = BodyReader(limits.body)
         self.readers = Lane("read", _READERS, limits.queue)
         self.lookups = Lane("look up", writer, limits.queue)
+
+    def check(self) -> None:
+        """Refuse a request while there are too many."""
+        if self.active >= self._most:
+            raise Problem.busy(f"{self._most:,} requests are at work already")
 
 
 class Call(NamedTuple):

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
+import math
 import mimetypes
 import os
 import signal
@@ -20,14 +22,13 @@ from typing import Any
 import uvicorn
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from bunrui import __version__
 from bunrui.errors import BunruiError, OptionError
 from bunrui.service import Settings
-from bunrui.service.admission import ARROW, HEADERS, JSON, Body, Call, Gone, Head, Room, head_of
+from bunrui.service.admission import ARROW, BODY_SECONDS, BYTES, HEADERS, JSON, Body, Call, Gone, Head, Room, head_of
 from bunrui.service.errors import Problem, response_of
 from bunrui.service.evaluate import add_evaluate
 from bunrui.service.jobs import add_jobs
@@ -36,7 +37,7 @@ from bunrui.service.monitor import ALWAYS, add_monitor, event, log_request, open
 from bunrui.service.predict import Endpoint, add_info, add_predict
 from bunrui.service.predictions import FILES, add_predictions
 from bunrui.service.requests import describe
-from bunrui.service.schemas import OPTIONS, describe_all
+from bunrui.service.schemas import OPTIONS, Api
 from bunrui.service.service import GONE, Service
 from bunrui.service.spool import Folder
 from bunrui.service.teach import add_teach
@@ -49,6 +50,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _WEB = Path(__file__).parent / "web"
 _API = "/v1/"
+_REFUSED = 400  # and all statuses above
 
 # What machines say of it differs, and browsers run no script of another type.
 mimetypes.add_type("text/javascript", ".js")
@@ -60,12 +62,12 @@ def create_app(classifier: StoredClassifier, settings: Settings) -> Gate:
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        service.start(also=app.openapi)
+        service.start(api.openapi)
         yield
         await service.stop()
 
     # The usual pages of documentation load scripts from elsewhere, which the policy of the service forbids.
-    app = FastAPI(
+    api = Api(
         title="bunrui",
         version=__version__,
         lifespan=life,
@@ -74,13 +76,12 @@ def create_app(classifier: StoredClassifier, settings: Settings) -> Gate:
         redirect_slashes=False,
         dependencies=[Depends(_check_names)],
     )
-    direct = add_predict(app, service)
+    direct = add_predict(api, service)
     for add in (add_info, add_learn, add_predictions, add_teach, add_evaluate, add_jobs, add_monitor):
-        add(app, service)
-    _add_errors(app, service)
-    app.openapi = lambda: describe_all(app)  # type: ignore[method-assign]
+        add(api, service)
+    _add_errors(api, service)
     pages = StaticFiles(directory=_WEB, packages=[("bunrui.views", "web")], html=True)
-    return Gate(app, service, pages=pages, direct=direct)
+    return Gate(api, service, pages=pages, direct=direct)
 
 
 async def _check_names(request: Request) -> None:
@@ -101,20 +102,15 @@ async def _check_names(request: Request) -> None:
 def _add_errors(app: FastAPI, service: Service) -> None:
     """Have the errors of routes answered as problems."""
 
-    async def of_error(request: Request, error: Exception) -> Response:
-        return told(request, service.problem_of(error))
-
-    async def of_query(request: Request, error: Any) -> Response:
-        first = error.errors()[0]
-        return told(request, Problem("invalid", f"{first['loc'][-1]}: {describe(first)}"))
-
-    def told(request: Request, problem: Problem) -> Response:
-        request.scope["bunrui.problem"] = problem  # for the log
+    async def respond(request: Request, error: Any) -> Response:
+        if isinstance(error, RequestValidationError):
+            first = error.errors()[0]
+            error = Problem("invalid", f"{first['loc'][-1]}: {describe(first)}")
+        request.scope["bunrui.problem"] = problem = service.problem_of(error)  # for the log
         return response_of(problem)
 
-    for kind in (Problem, BunruiError, HTTPException, Exception):
-        app.add_exception_handler(kind, of_error)
-    app.add_exception_handler(RequestValidationError, of_query)
+    for kind in (Problem, BunruiError, HTTPException, RequestValidationError, Exception):
+        app.add_exception_handler(kind, respond)
 
 
 class Gate:
@@ -122,32 +118,20 @@ class Gate:
 
     Parameters
     ----------
-    app : FastAPI
-        Answers the routes; their descriptions say which need the token, and which types of bodies they take.
+    app : Api
+        Answers the routes; it knows which need the token, and which types of bodies they take.
     pages : ASGI application
         Answers everything else, for browsers.
     direct : mapping from path to endpoint
         POST requests that are answered here: docs/decisions/030.
     """
 
-    def __init__(self, app: FastAPI, service: Service, *, pages: App, direct: Mapping[str, Endpoint]) -> None:
+    def __init__(self, app: Api, service: Service, *, pages: App, direct: Mapping[str, Endpoint]) -> None:
         self.app = app
         self._pages = pages
-        self._service = service
+        self.service = service
         self.direct = direct
         self._routes = [route.path for route in app.routes if hasattr(route, "path")]
-        described = {
-            (method, route.path): route.openapi_extra or {}
-            for route in app.routes
-            if isinstance(route, APIRoute)
-            for method in route.methods or ()
-        }
-        self._guarded = {key for key, extra in described.items() if "security" in extra}
-        self._types = {
-            path: tuple(extra["requestBody"]["content"])
-            for (_, path), extra in described.items()
-            if "requestBody" in extra
-        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -162,22 +146,17 @@ class Gate:
         except Gone:
             out.status = GONE
         except Exception as error:
-            problem = scope.get("bunrui.problem") or self._service.problem_of(error)
+            problem = scope.get("bunrui.problem") or self.service.problem_of(error)
             if not out.status:
                 await response_of(problem)(scope, receive, out)
         seconds = time.perf_counter() - started
         route = self._route_of(scope["path"], out.status)
-        self._service.metrics.add(route, out.status, seconds)
+        self.service.metrics.add(route, out.status, seconds)
         told = ("", "") if problem is None else (problem.kind, problem.instance)
         log_request(scope["method"], route, out.status, seconds, *told)
 
-    def stop(self) -> None:
-        """End the requests whose bodies have not come, and have the jobs end, while others are still answered."""
-        self._service.stop_reading()
-        self._service.jobs.end()
-
     async def _pass(self, scope: Scope, receive: Receive, out: _Out) -> None:
-        service, security, path, method = self._service, self._service.security, scope["path"], scope["method"]
+        service, security, path, method = self.service, self.service.security, scope["path"], scope["method"]
         head = head_of(scope["headers"])
         security.check_origin(head)
         out.headers += security.cross_origin(head)
@@ -188,22 +167,31 @@ class Gate:
         if path in ALWAYS:
             await self.app(scope, receive, out)
             return
-        if path.startswith(_API):
-            service.check_warm()
-        if (method, path) in self._guarded:
+        if f"{method} {path}" in self.app.guarded:
             security.check_token(head)
         is_owner = security.is_owner(head)
         room = service.rooms[is_owner]
-        room.admission.check()
+        room.check()
         body: Body = b""
         folder = None
-        if method == "POST" and path == FILES:
-            folder = await self._file(room, head, receive, is_owner)
-        elif method == "POST":
-            body = await self._body(room, path, head, receive)
+        if method == "POST":
+            types = self.app.types.get(path, (JSON, ARROW))
+            if path == FILES or head.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in head:
+                security.check_type(head, types)
+            if types == (BYTES,):
+                limits = (
+                    (service.files.most, math.inf) if path == FILES else (service.settings.limits.body, BODY_SECONDS)
+                )
+                folder = await self._file(room, head, receive, is_owner, *limits)
+            else:
+                body = await room.bodies.read(head, receive)
         try:
-            await room.admission.enter()
+            room.check()
+            room.active += 1
             try:
+                # Those that came in the meantime are let in, or refused, before any of them is answered: else the loop
+                # would answer one after the other, and never see that they are too many.
+                await asyncio.sleep(0)
                 scope["bunrui.call"] = Call(head, body, is_owner, room, folder)
                 if method == "POST" and path in self.direct:
                     response = await self.direct[path](Request(scope))
@@ -213,27 +201,23 @@ class Gate:
                 else:
                     await self._pages(scope, receive, out)
             finally:
-                room.admission.leave()
+                room.active -= 1
         finally:
             room.bodies.release(len(body))
-            if folder is not None and not folder.name:  # nobody took it: the request was refused
-                service.files.remove(folder)
+            if folder is not None and (not folder.name or not 0 < out.status < _REFUSED):  # nobody needs it
+                folder.remove()
 
-    async def _body(self, room: Room, path: str, head: Head, receive: Receive) -> Body:
-        if head.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in head:
-            self._service.security.check_type(head, self._types.get(path, (JSON, ARROW)))
-        return await room.bodies.read(head, receive)
-
-    async def _file(self, room: Room, head: Head, receive: Receive, is_owner: bool) -> Folder:
+    async def _file(
+        self, room: Room, head: Head, receive: Receive, is_owner: bool, most: int, seconds: float
+    ) -> Folder:
         """A body that goes to the disk."""
-        files = self._service.files
-        self._service.security.check_type(head, self._types[FILES])
+        files = self.service.files
         folder = files.create(is_owner)
         try:
             with folder.in_use(), open(folder.file, "wb") as file:
-                await room.bodies.pass_on(head, receive, partial(files.write, folder, file), files.most)
+                await room.bodies.pass_on(head, receive, partial(files.write, folder, file), most, seconds)
         except BaseException:
-            files.remove(folder)
+            folder.remove()
             raise
         return folder
 
@@ -294,19 +278,13 @@ def listen(host: str, port: int) -> socket.socket:
         opened.listen(_BACKLOG)
     except OSError as error:
         opened.close()
-        raise BunruiError(_why_not(error, host, port)) from error
+        why = {
+            errno.EADDRINUSE: "port {1} of {0} is in use: stop what uses it, or give another port (0 for a free one)",
+            errno.EACCES: "port {1} needs more rights than you have: give one above 1023",
+            errno.EADDRNOTAVAIL: "{0!r} is no address of this machine: give another host",
+        }.get(error.errno or 0, "port {1} of {0} cannot be opened: {2}")
+        raise BunruiError(why.format(host, port, error.strerror)) from error
     return opened
-
-
-def _why_not(error: OSError, host: str, port: int) -> str:
-    match error.errno:
-        case errno.EADDRINUSE:
-            return f"port {port} of {host} is in use: stop what uses it, or give another port (0 for any that is free)"
-        case errno.EACCES:
-            return f"port {port} needs more rights than you have: give one above 1023"
-        case errno.EADDRNOTAVAIL:
-            return f"{host!r} is no address of this machine: give another host"
-    return f"port {port} of {host} cannot be opened: {error.strerror}"
 
 
 def run(classifier: StoredClassifier, settings: Settings, opened: socket.socket) -> None:
@@ -325,7 +303,7 @@ def run(classifier: StoredClassifier, settings: Settings, opened: socket.socket)
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=_STOP_SECONDS,
     )
-    server = _Server(config, gate)
+    server = _Server(config, gate.service)
     with _signals(server):
         server.run(sockets=[opened])
     event("stop")
@@ -335,12 +313,12 @@ class _Server(uvicorn.Server):
     """uvicorn stops when all requests are answered.  Those whose bodies have not come are not waited for; jobs end
     while requests do, not after them."""
 
-    def __init__(self, config: uvicorn.Config, gate: Gate) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
-        self._gate = gate
+        self._service = service
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._gate.stop()
+        self._service.begin_stop()
         await super().shutdown(sockets)
 
 

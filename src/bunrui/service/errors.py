@@ -26,24 +26,8 @@ from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from bunrui.errors import (
-    STEPS,
-    UNSAID,
-    BunruiError,
-    ChangedError,
-    DamagedError,
-    DataError,
-    DuplicateError,
-    LabelSetError,
-    MismatchError,
-    MissingExtraError,
-    MovedError,
-    NotLearnedError,
-    Option,
-    Step,
-    StoreError,
-    UnlearnError,
-)
+from bunrui import errors as library
+from bunrui.errors import STEPS, UNSAID, BunruiError, Option, Step
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -71,10 +55,25 @@ KINDS = {
 """Status and title by the last part of the type."""
 
 _LONGEST_VALUE = 200
-_OF_STATUS = {404: "not-found", 405: "no-such-method"}
-_CONFLICTS = (DuplicateError, MismatchError, NotLearnedError, UnlearnError)
+_OF_STATUS = {
+    404: ("not-found", "this address has nothing: /openapi.json lists those that have"),
+    405: ("no-such-method", "this address takes other methods: /openapi.json lists them"),
+}
+_OF_ERROR: dict[type[BunruiError], str] = {  # the first that fits
+    library.MissingExtraError: "missing",
+    library.ChangedError: "changed-since",
+    library.MovedError: "not-ready",
+    library.DamagedError: "internal",
+    library.LabelSetError: "several-labels",
+    library.DuplicateError: "conflict",
+    library.MismatchError: "conflict",
+    library.NotLearnedError: "conflict",
+    library.UnlearnError: "conflict",
+    library.StoreError: "conflict",
+    BunruiError: "invalid",
+}
 _NO_ROOM = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
-_IN_USE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_OF_SQLITE = {sqlite3.SQLITE_BUSY: "busy", sqlite3.SQLITE_LOCKED: "busy", sqlite3.SQLITE_FULL: "no-room"}
 
 
 class Problem(Exception):  # noqa: N818
@@ -88,28 +87,18 @@ class Problem(Exception):  # noqa: N818
         What was expected, and what to do next.
     headers : dict
         To be sent with it.
-    errors : list of dict
-        What is wrong with which part of the body.
     **fields
-        For programs: the cause and what is known of it, such as the `line` of a file, and options to try (`suggests`).
+        For programs: the cause and what is known of it, such as the `line` of a file, and options to try (`suggests`);
+        `errors` of the parts of a body.
     """
 
-    def __init__(
-        self,
-        kind: str,
-        detail: str,
-        *,
-        headers: dict[str, str] | None = None,
-        errors: list[dict[str, str]] | None = None,
-        **fields: Any,
-    ) -> None:
+    def __init__(self, kind: str, detail: str, *, headers: dict[str, str] | None = None, **fields: Any) -> None:
         super().__init__(detail)
         self.fields = fields
         self.kind = kind
         self.status, self.title = KINDS[kind]
         self.detail = detail
         self.headers = headers or {}
-        self.errors = errors
         self.instance = f"urn:uuid:{uuid.uuid4()}"
 
     @classmethod
@@ -117,26 +106,10 @@ class Problem(Exception):  # noqa: N818
         """Come again."""
         return cls("busy", f"{detail}: try again in a second", headers={"Retry-After": "1"})
 
-    @classmethod
-    def of_status(cls, status: int, headers: dict[str, str] | None = None) -> Problem:
-        """What a router says."""
-        kind = _OF_STATUS.get(status, "bad-request")
-        details = {
-            "not-found": "this address has nothing: /openapi.json lists those that have",
-            "no-such-method": "this address takes other methods: /openapi.json lists them",
-        }
-        return cls(kind, details.get(kind, HTTPStatus(status).phrase), headers=headers)
-
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
-        members: dict[str, Any] = {
-            "type": f"urn:bunrui:problem:{self.kind}",
-            "title": self.title,
-            "status": self.status,
-            "detail": self.detail,
-            "instance": self.instance,
-        }
-        return members | ({"errors": self.errors} if self.errors else {}) | self.fields
+        members = {"type": f"urn:bunrui:problem:{self.kind}", "title": self.title, "status": self.status}
+        return members | {"detail": self.detail, "instance": self.instance} | self.fields
 
 
 def problem_of(error: Exception, path: str) -> Problem:
@@ -159,7 +132,7 @@ def fields_of(error: BunruiError) -> dict[str, Any]:
     """
     parts = [part for said in (error.problem, error.hint) if isinstance(said, tuple) for part in said]
     suggested = {part.name: part.value for part in parts if isinstance(part, Option) and _is_plain(part.value)}
-    if isinstance(error, DataError) and error.line is not None:
+    if isinstance(error, library.DataError) and error.line is not None:
         suggested["skip_bad"] = True
     known = {
         "cause": error.cause or "-".join(re.findall("[A-Z][a-z]+", type(error).__name__)[:-1]).lower(),
@@ -180,25 +153,17 @@ def _is_plain(value: Any) -> bool:
 
 
 def _problem_of(error: Exception, detail: str) -> Problem:
-    match error:
-        case HTTPException():
-            return Problem.of_status(error.status_code, dict(error.headers or {}))
-        case MissingExtraError():
-            return Problem("missing", detail)
-        case ChangedError():
-            return Problem("changed-since", detail)
-        case MovedError():
-            return Problem("not-ready", detail)
-        case DamagedError():
-            return Problem("internal", detail)
-        case LabelSetError():
-            return Problem("several-labels", detail)
-        case StoreError():
-            return _store_problem(error, detail)
-        case BunruiError():
-            return Problem("conflict" if isinstance(error, _CONFLICTS) else "invalid", detail)
-        case OSError() if error.errno in _NO_ROOM:
-            return Problem("no-room", "the disk of the service is full: make room, and try again")
+    if isinstance(error, HTTPException):
+        kind, detail = _OF_STATUS.get(error.status_code, ("bad-request", HTTPStatus(error.status_code).phrase))
+        return Problem(kind, detail, headers=dict(error.headers or {}))
+    if isinstance(error, BunruiError):
+        kind = next(kind for of, kind in _OF_ERROR.items() if isinstance(error, of))
+        code = getattr(error.__cause__, "sqlite_errorcode", None)
+        if kind == "conflict" and code is not None:
+            kind = _OF_SQLITE.get(code & 0xFF, "internal")  # the low byte is the kind of error
+        return Problem(kind, detail, headers={"Retry-After": "1"} if kind == "busy" else {})
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        return Problem("no-room", "the disk of the service is full: make room, and try again")
     return Problem("internal", "this should not happen: the log of the service says more about this instance")
 
 
@@ -221,16 +186,6 @@ def spell_in_json(part: Option | Step) -> str:
     if part.value is UNSAID or part.value is ...:
         return part.name
     return f"{part.name} {to_json(part.value).decode()}"
-
-
-def _store_problem(error: StoreError, detail: str) -> Problem:
-    # The low byte is the kind of error; without one, nothing is wrong with the file.
-    code = getattr(error.__cause__, "sqlite_errorcode", None)
-    if code is None:
-        return Problem("conflict", detail)
-    if code & 0xFF in _IN_USE:
-        return Problem("busy", detail, headers={"Retry-After": "1"})
-    return Problem("no-room" if code & 0xFF == sqlite3.SQLITE_FULL else "internal", detail)
 
 
 def response_of(problem: Problem) -> Response:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 
 from bunrui.calibration import Calibration
 from bunrui.classifier import AnyClassifier
@@ -21,10 +20,9 @@ from bunrui.selection.calibrate import check_reads_no_pool
 from bunrui.service import schemas
 from bunrui.service.errors import Problem
 from bunrui.service.jobs import Job
-from bunrui.service.monitor import event
 from bunrui.service.predict import MOST_BYTES
 from bunrui.service.processes import study_apart
-from bunrui.service.schemas import describe
+from bunrui.service.schemas import Api
 from bunrui.service.service import Service, call_of
 from bunrui.service.studies import leave_out, mistake_members, report_of, set_members, study, tells_sets
 from bunrui.store import StoredClassifier
@@ -33,21 +31,16 @@ from bunrui.store.lifecycle import Document
 _MOST_SCORES = 20_000_000  # documents times labels: 160 MB
 
 
-def add_evaluate(app: FastAPI, service: Service) -> None:
+def add_evaluate(api: Api, service: Service) -> None:
     """Add the routes."""
     served = service.served
 
-    def describe_study(summary: str, kind: schemas.Kind, **more: Any) -> dict[str, Any]:
-        return describe(summary, schemas.Job, 409, status=202, kind=kind, **more)
-
-    @app.post(
-        "/v1/evaluate",
-        **describe_study(
-            "Measure how well documents are predicted whose labels are known", "leave-one-out", body=schemas.Evaluate
-        ),
-    )
+    @api.add("POST /v1/evaluate", schemas.Job, 409, status=202, kind="leave-one-out", body=schemas.Evaluate)
     async def evaluate(request: Request) -> Response:
-        """Without a body, or without texts: leave each document out that the file keeps, and predict it."""
+        """Measure how well documents are predicted whose labels are known.
+
+        Without a body, or without texts: leave each document out that the file keeps, and predict it.
+        """
         body = await service.body(schemas.Evaluate, request)
         classifier, is_owners = served.reading(body.model), call_of(request).is_owner
         if body.texts is not None:
@@ -60,14 +53,7 @@ def add_evaluate(app: FastAPI, service: Service) -> None:
         job = Job("leave-one-out", classifier.counts.n_docs, is_owners=is_owners)
         return service.start_job(job, lambda job: study_apart(job, path, leave_out, body.model, body.html), "evaluate")
 
-    def add_study(
-        kind: schemas.Kind,
-        summary: str,
-        body: type[schemas.Body] | None = None,
-        *,
-        token: bool = False,
-        description: str | None = None,
-    ) -> None:
+    def add_study(kind: schemas.OfFile, doc: str, body: type[schemas.Body] | None = None, token: bool = False) -> None:
         """Add a route that starts a study with the members of its body; one with the token shows documents."""
 
         async def start(request: Request) -> Response:
@@ -77,46 +63,43 @@ def add_evaluate(app: FastAPI, service: Service) -> None:
             job = Job(kind, None, is_private=token, is_owners=call_of(request).is_owner)
             return service.start_job(job, lambda job: study_apart(job, path, study, kind, *given))
 
-        described = describe_study(summary, kind, body=body, token=token)
-        app.post(f"/v1/{kind}", name=kind, description=description, **described)(start)
+        start.__name__, start.__doc__ = kind, doc
+        api.add(f"POST /v1/{kind}", schemas.Job, 409, status=202, kind=kind, body=body or (), token=token)(start)
 
-    summary = "Leave each document out, predict it, and show those that are wrong"
-    add_study("mistakes", summary, schemas.Mistakes, token=True)
+    add_study("mistakes", "Leave each document out, predict it, and show those that are wrong", schemas.Mistakes, True)
     add_study("curve", "Learn growing parts of the documents, and predict others")
-    description = "The result grows while it runs; progress counts measurements."
-    add_study("compare", "Measure all models on the documents", schemas.Compare, description=description)
-    add_study("audit", "Find labels to look at again", schemas.Audit, token=True)
+    grows = "The result grows while it runs; progress counts measurements."
+    add_study("compare", f"Measure all models on the documents\n\n{grows}", schemas.Compare)
+    add_study("audit", "Find labels to look at again", schemas.Audit, True)
 
     # --- acting
 
-    def write(kind: str, work: Callable[[Job], schemas.Changed]) -> Response:
-        def change(job: Job) -> dict[str, Any]:
-            done = work(job)
-            event("change", kind=kind, transaction=done["transaction"])
-            return dict(done)
-
-        return service.start_job(Job(kind, None, writes=True, is_owners=True), change)
-
-    @app.post(
-        "/v1/set",
-        **describe_study("Read the counts by another model from now on", "set", body=schemas.SetModel, token=True),
-    )
+    @api.add("POST /v1/set", schemas.Job, 409, status=202, kind="set", body=schemas.SetModel, token=True)
     async def set_model(request: Request) -> Response:
-        """As `bunrui set --model` does; a model that is trained is trained now."""
+        """Read the counts by another model from now on.
+
+        As `bunrui set --model` does; a model that is trained is trained now.
+        """
         model = (await service.body(schemas.SetModel, request)).model
         kind_of(model)
         change = service.sign(request, served.set_model)
-        return write("set", lambda _: service.writer.call(change, model))
+        return service.start_change("set", lambda _: service.writer.call(change, model))
 
-    @app.post("/v1/choose", **describe_study("Choose anew the model that auto stands for", "choose", token=True))
+    @api.add("POST /v1/choose", schemas.Job, 409, status=202, kind="choose", token=True)
     async def choose(request: Request) -> Response:
-        """As `bunrui choose` does."""
-        change = service.sign(request, served.choose)
-        return write("choose", lambda _: service.writer.call(change))
+        """Choose anew the model that auto stands for.
 
-    @app.post("/v1/calibrate", **describe_study("Calibrate the probabilities", "calibrate", token=True))
+        As `bunrui choose` does.
+        """
+        change = service.sign(request, served.choose)
+        return service.start_change("choose", lambda _: service.writer.call(change))
+
+    @api.add("POST /v1/calibrate", schemas.Job, 409, status=202, kind="calibrate", token=True)
     async def calibrate(request: Request) -> Response:
-        """As `bunrui calibrate` does."""
+        """Calibrate the probabilities.
+
+        As `bunrui calibrate` does.
+        """
         _check_keeps(served.classifier.keep)
         check_reads_no_pool(served.classifier)
         path, change = served.classifier.path, service.sign(request, served.calibrate)
@@ -126,7 +109,7 @@ def add_evaluate(app: FastAPI, service: Service) -> None:
             found = Calibration.from_dict(study_apart(job, path, study, "calibrate"))
             return service.writer.call(change, replace(found, tx=last))
 
-        return write("calibrate", work)
+        return service.start_change("calibrate", work)
 
 
 def _predict_all(classifier: AnyClassifier, body: schemas.Evaluate, job: Job) -> dict[str, Any]:
@@ -147,14 +130,9 @@ def measure_batches(
     known = classifier.classes_.tolist()
     job.total = sum(batch.num_rows for batch in batches)
     if job.total * len(known) > _MOST_SCORES:
-        raise Problem(
-            "too-large",
-            f"{job.total:,} documents and {len(known):,} labels are too many to be measured here: send a part of them, "
-            "or use 'bunrui evaluate'",
-            cause="measured",
-            documents=job.total,
-            labels=len(known),
-        )
+        many = f"{job.total:,} documents and {len(known):,} labels are too many to be measured here"
+        said = f"{many}: send a part of them, or use 'bunrui evaluate'"
+        raise Problem("too-large", said, cause="measured", documents=job.total, labels=len(known))
     documents: list[Document] = []
     shares, odds = [], []
     true = [labels for batch in batches for labels in batch["label"].to_pylist()]
@@ -166,7 +144,9 @@ def measure_batches(
             if has_sets:
                 odds.append(classifier.label_odds(part))
             job.add(len(part))
-        documents += [Document("", as_list(row), "", None, None, text) for row, text in _rows(batch, texts)]
+        listed = texts if isinstance(texts, list) else texts.to_pylist()
+        rows = zip(batch["label"].to_pylist(), listed, strict=True)
+        documents += [Document("", as_list(labels), "", None, None, text) for labels, text in rows]
     values = np.concatenate(shares)
     best = [known[k] for k in values.argmax(axis=1).tolist()]
     evaluation = Evaluation(true=true, predictions=best, probabilities=values, classes=known)
@@ -180,11 +160,6 @@ def measure_batches(
         texts = [document.text for document in documents]
         members["report"] = report_of(evaluation, texts, classifier, is_learned=False)
     return members
-
-
-def _rows(batch: pa.RecordBatch, texts: Any) -> Iterable[tuple[Any, Any]]:
-    listed = texts if isinstance(texts, list) else texts.to_pylist()
-    return zip(batch["label"].to_pylist(), listed, strict=True)
 
 
 def _check_keeps(keep: str, hint: str = "learn into one that keeps texts") -> None:

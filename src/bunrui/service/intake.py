@@ -89,7 +89,7 @@ class BatchFile:
 
 
 class Intake:
-    """The files that a request brings, or names.
+    """The files that a request brings, or names; options as for `upload_of`.
 
     Attributes
     ----------
@@ -97,36 +97,23 @@ class Intake:
         Of the first one.
     """
 
-    def __init__(
-        self,
-        service: Service,
-        request: Request,
-        name: str,
-        ids: list[str] | None,
-        encoding: str,
-        header: bool | None,
-        given: str | None = None,
-    ) -> None:
-        options = [option for option, _ in request.query_params.multi_items() if option not in ("file", "also")]
-        if len(set(options)) < len(options):
+    def __init__(self, service: Service, request: Request, name: str, ids: list[str] | None, *options: Any) -> None:
+        given = [option for option, _ in request.query_params.multi_items() if option not in ("file", "also")]
+        if len(set(given)) < len(given):
             raise Problem("invalid", "an option comes twice in the address: give it once")
         if bool(name) == bool(ids):
             raise Problem("invalid", "name: give the name of the file that is the body, or the ids of files")
+        self._service, self._request = service, request
         self._files, self._is_body = service.files, not ids
-        if ids:
-            self._folders = [service.files.find(id) for id in ids]
-        else:
-            self._folders = [service.files.put(name, call_of(request).body)]
-            # Where the job is refused, or is cancelled before it begins, nobody else would delete the body.
-            weakref.finalize(self, service.files.remove, self._folders[0])
+        self._folders = [service.files.find(id) for id in ids or ()]
+        if (body := call_of(request).folder) is not None and not ids:
+            body.name = name
+            self._folders = [body]
+            # Where the job is cancelled before it begins, nobody else would delete the body.
+            weakref.finalize(self, body.remove)
         self.name = self._folders[0].name
-        try:
-            self._upload = upload_of(service, self._folders, encoding, header, given)
-            self._upload.check_options()
-        except Exception:
-            if self._is_body:
-                service.files.remove(self._folders[0])
-            raise
+        self._upload = upload_of(service, self._folders, *options)
+        self._upload.check_options()
 
     @contextmanager
     def batches(self, job: Job, *args: Any) -> Iterator[BatchFile]:
@@ -144,16 +131,14 @@ class Intake:
             finally:
                 folder.grow(-found.n_bytes)
 
-    async def look(
-        self, service: Service, request: Request, text: str | None, label: str | None, *, whole: bool = True
-    ) -> Response:
+    async def look(self, text: str | None, label: str | None, *, whole: bool = True) -> Response:
         """The answer to who looks into them."""
 
         def work(job: Job) -> Any:
             with self._files.in_use(self._folders, remove=self._is_body):
                 return list(all_apart(job, self._upload, Upload.inspect, text, label, whole))
 
-        found = await service.while_there(request, work)
+        found = await self._service.while_there(self._request, work)
         return Response(status_code=GONE) if found is None else answer(found[0])
 
 

@@ -18,9 +18,8 @@ from bunrui.service.errors import Problem, problem_of
 from bunrui.service.monitor import event
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
-
     from bunrui.service import schemas
+    from bunrui.service.schemas import Api
     from bunrui.service.service import Service
 
 _MOST_WAITING = 4
@@ -216,10 +215,10 @@ def _work(job: Job, work: Callable[[Job], dict[str, Any]]) -> None:
 # --- routes
 
 
-def add_jobs(app: FastAPI, service: Service) -> None:
+def add_jobs(api: Api, service: Service) -> None:
     """Add the routes."""
     from bunrui.service.schemas import Job as Answer  # not above: processes that have a job begin 0.2 s sooner
-    from bunrui.service.schemas import answer, describe
+    from bunrui.service.schemas import answer
 
     def find(id: str, request: Request) -> Job:
         """A job; who must know the token to start it must know it here, too."""
@@ -229,14 +228,15 @@ def add_jobs(app: FastAPI, service: Service) -> None:
         return job
 
     async def state(id: str, request: Request) -> Response:
+        """How far work is, and its result."""
         return answer(find(id, request).to_dict())
 
     async def cancel(id: str, request: Request) -> Response:
+        """Cancel work."""
         job = find(id, request)
         job.cancel()
         return answer(job.to_dict())
 
-    for path, name in (("/v1/evaluate/{id}", "an evaluation"), ("/v1/jobs/{id}", "work")):
-        problems = 401, 404, 422
-        app.get(path, **describe(f"How far {name} is, and its result", Answer, *problems))(state)
-        app.delete(path, **describe(f"Cancel {name}", Answer, *problems))(cancel)
+    for path in ("/v1/evaluate/{id}", "/v1/jobs/{id}"):
+        api.add(f"GET {path}", Answer, 401, 404, 422)(state)
+        api.add(f"DELETE {path}", Answer, 401, 404, 422)(cancel)

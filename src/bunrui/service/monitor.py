@@ -15,10 +15,11 @@ import sys
 import time
 import traceback
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
@@ -136,7 +137,7 @@ class Metrics:
 
     >>> metrics = Metrics()
     >>> metrics.add("/v1/predict", 200, 0.0007)
-    >>> print("".join(metrics.lines()[:3]), end="")
+    >>> print(metrics.to_text().partition("# HELP bunrui_request_seconds")[0], end="")
     # HELP bunrui_requests_total Requests that were answered.
     # TYPE bunrui_requests_total counter
     bunrui_requests_total{route="/v1/predict",status="200"} 1
@@ -144,47 +145,42 @@ class Metrics:
 
     def __init__(self) -> None:
         self._requests: Counter[tuple[str, int]] = Counter()
-        self._times: dict[str, list[int]] = {}
-        self._seconds: Counter[str] = Counter()
+        self._times: dict[str, list[int]] = defaultdict(lambda: [0] * (len(BUCKETS) + 1))
+        self._seconds: dict[str, float] = defaultdict(float)
 
     def add(self, route: str, status: int, seconds: float) -> None:
         """A request was answered."""
         self._requests[route, status] += 1
-        if route not in self._times:
-            self._times[route] = [0] * (len(BUCKETS) + 1)
         self._times[route][bisect_left(BUCKETS, seconds)] += 1
-        self._seconds[route] += seconds  # type: ignore[assignment]
+        self._seconds[route] += seconds
 
-    def lines(self) -> list[str]:
+    def to_text(self) -> str:
         """Everything so far."""
-        lines = _head("bunrui_requests_total", "counter", "Requests that were answered.")
-        for (route, status), n in sorted(self._requests.items()):
-            lines.append(f'bunrui_requests_total{{route="{route}",status="{status}"}} {n}\n')
-        name = "bunrui_request_seconds"
-        lines += _head(name, "histogram", "From the first byte of a request to the last of its answer.")
+        requests = {
+            f'{{route="{route}",status="{status}"}}': n for (route, status), n in sorted(self._requests.items())
+        }
+        times: dict[str, Any] = {}
         for route, counts in sorted(self._times.items()):
-            n = 0
-            for bound, count in zip((*BUCKETS, "+Inf"), counts, strict=True):
-                n += count
-                lines.append(f'{name}_bucket{{route="{route}",le="{bound}"}} {n}\n')
-            lines.append(f'{name}_sum{{route="{route}"}} {self._seconds[route]:.6f}\n')
-            lines.append(f'{name}_count{{route="{route}"}} {n}\n')
-        return lines
+            for bound, n in zip((*BUCKETS, "+Inf"), accumulate(counts), strict=True):
+                times[f'_bucket{{route="{route}",le="{bound}"}}'] = n
+            times[f'_sum{{route="{route}"}}'] = f"{self._seconds[route]:.6f}"
+            times[f'_count{{route="{route}"}}'] = sum(counts)
+        help = "From the first byte of a request to the last of its answer."
+        return family("bunrui_requests_total", "counter", "Requests that were answered.", requests) + family(
+            "bunrui_request_seconds", "histogram", help, times
+        )
 
 
-def gauge(name: str, help: str, values: Iterable[tuple[str, float]]) -> list[str]:
-    """Something that goes up and down; values with their labels.
+def family(name: str, kind: str, help: str, values: Mapping[str, Any]) -> str:
+    """The lines of a metric; its values by what follows its name.
 
-    >>> print("".join(gauge("bunrui_waiting", "Work.", [('{lane="read"}', 2)])), end="")
+    >>> print(family("bunrui_waiting", "gauge", "Work.", {'{lane="read"}': 2}), end="")
     # HELP bunrui_waiting Work.
     # TYPE bunrui_waiting gauge
     bunrui_waiting{lane="read"} 2
     """
-    return [*_head(name, "gauge", help), *(f"{name}{labels} {value}\n" for labels, value in values)]
-
-
-def _head(name: str, kind: str, help: str) -> list[str]:
-    return [f"# HELP {name} {help}\n", f"# TYPE {name} {kind}\n"]
+    lines = "".join(f"{name}{which} {value}\n" for which, value in values.items())
+    return f"# HELP {name} {help}\n# TYPE {name} {kind}\n{lines}"
 
 
 # --- routes
@@ -207,25 +203,24 @@ def add_monitor(app: FastAPI, service: Service) -> None:
 
     @app.get("/metrics", include_in_schema=False)
     async def metrics() -> Response:
-        classifier = service.served.classifier
-        rooms = service.rooms.values()
+        classifier, rooms = service.served.classifier, service.rooms.values()
         waiting = {
             "read": sum(room.readers.pending for room in rooms),
             "write": service.writer.pending + sum(room.lookups.pending for room in rooms),
             "jobs": service.jobs.pending,
         }
+        by_lane = {f'{{lane="{lane}"}}': n for lane, n in waiting.items()}
+        gauges: dict[str, tuple[str, int | dict[str, int]]] = {
+            "requests_active": ("Requests at work.", sum(room.active for room in rooms)),
+            "queue": ("Work that waits for a thread or is being done.", by_lane),
+            "body_bytes": ("Bodies in memory.", sum(room.bodies.held for room in rooms)),
+            "documents": ("Documents that were learned.", classifier.counts.n_docs),
+            "labels": ("Labels that have documents.", len(classifier.counts.live_labels)),
+            "features": ("Features that have documents.", classifier.counts.n_features),
+            "file_bytes": ("Size of the file.", classifier.size),
+        }
         lines = [
-            *service.metrics.lines(),
-            *gauge("bunrui_requests_active", "Requests at work.", [("", sum(room.admission.active for room in rooms))]),
-            *gauge(
-                "bunrui_queue",
-                "Work that waits for a thread or is being done.",
-                [(f'{{lane="{lane}"}}', n) for lane, n in waiting.items()],
-            ),
-            *gauge("bunrui_body_bytes", "Bodies in memory.", [("", sum(room.bodies.held for room in rooms))]),
-            *gauge("bunrui_documents", "Documents that were learned.", [("", classifier.counts.n_docs)]),
-            *gauge("bunrui_labels", "Labels that have documents.", [("", len(classifier.counts.live_labels))]),
-            *gauge("bunrui_features", "Features that have documents.", [("", classifier.counts.n_features)]),
-            *gauge("bunrui_file_bytes", "Size of the file.", [("", classifier.size)]),
+            family(f"bunrui_{name}", "gauge", help, value if isinstance(value, dict) else {"": value})
+            for name, (help, value) in gauges.items()
         ]
-        return Response("".join(lines), media_type=_PROMETHEUS)
+        return Response("".join([service.metrics.to_text(), *lines]), media_type=_PROMETHEUS)

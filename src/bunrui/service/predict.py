@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
-from fastapi import FastAPI, Query, Request, Response
+from fastapi import Query, Request, Response
 
 from bunrui import __version__
 from bunrui.analysis.texts import normalise
@@ -26,8 +26,7 @@ from bunrui.service import schemas
 from bunrui.service.admission import ARROW
 from bunrui.service.errors import Problem
 from bunrui.service.processes import write_stream
-from bunrui.service.requests import is_small
-from bunrui.service.schemas import answer, describe
+from bunrui.service.schemas import Api, answer
 from bunrui.service.service import Service, call_of, version
 from bunrui.views.explanation import Explanation, explanation_html
 
@@ -50,43 +49,32 @@ _MOST_SHARES = 1_000_000
 _MOST_EXPLAINED = 20_000
 
 
-def add_predict(app: FastAPI, service: Service) -> dict[str, Endpoint]:
+def add_predict(api: Api, service: Service) -> dict[str, Endpoint]:
     """Add the routes; those that are worth a shorter way, by path: docs/decisions/030."""
     served = service.served
 
-    @app.post(
-        "/v1/predict", **describe("Predict the labels of documents", schemas.Predicted, 409, body=schemas.Predict)
-    )
+    @api.add("POST /v1/predict", schemas.Predicted, 409, body=schemas.Predict)
     async def predict(request: Request) -> Response:
+        """Predict the labels of documents."""
         call = call_of(request)
         respond = _to_arrow if ARROW.encode() in call.head.get(b"accept", b"") else answer
-        if not is_small(call.head, call.body):
-
-            def predict_large() -> Response:
-                body = service.read(schemas.Predict, request)
-                return respond(predict_body(served.reading(body.model), body))
-
-            return await call.room.readers.run(predict_large)
-        body = service.read(schemas.Predict, request)
+        body = await service.body(schemas.Predict, request)
         classifier = served.reading(body.model)
-        n_scores = len(body.texts) * len(classifier.counts.labels)
-        is_short = len(call.body) <= _INLINE and n_scores <= _INLINE_SCORES
+        is_short = len(call.body) <= _INLINE and len(body.texts) * len(classifier.counts.labels) <= _INLINE_SCORES
         if is_short and served.is_at_hand(classifier):
             return respond(predict_body(classifier, body))
 
-        def predict_small() -> Response:
+        def work() -> Response:
             before, started = version(classifier), time.thread_time()
             found = predict_body(classifier, body)
             served.has_answered(classifier, before, time.thread_time() - started)
             return respond(found)
 
-        return await call.room.readers.run(predict_small)
+        return await call.room.readers.run(work)
 
-    @app.post(
-        "/v1/explain",
-        **describe("Explain a prediction: what each word adds", schemas.Explained, 409, body=schemas.Explain),
-    )
+    @api.add("POST /v1/explain", schemas.Explained, 409, body=schemas.Explain)
     async def explain(request: Request) -> Response:
+        """Explain a prediction: what each word adds."""
         body = await service.body(schemas.Explain, request)
 
         def work() -> Response:
@@ -95,18 +83,17 @@ def add_predict(app: FastAPI, service: Service) -> dict[str, Endpoint]:
 
         return await call_of(request).room.readers.run(work)
 
-    @app.post(
-        "/v1/deliver",
-        **describe("Write the label of a mail into its headers", (MAIL,), 409, is_file=True, types=(MAIL,)),
-    )
-    async def deliver(
-        request: Request,
-        unsure: Annotated[
-            float | None,
-            Query(ge=0, le=1, description="Answer unsure, unless at most this share of such answers was wrong."),
-        ] = None,
-    ) -> Response:
-        """The mail comes back with X-Bunrui-Label and X-Bunrui-Probability as its first headers; old ones are gone."""
+    @api.add("POST /v1/deliver", (MAIL,), 409, body=(MAIL,))
+    async def deliver(request: Request, unsure: Annotated[float | None, Query(ge=0, le=1)] = None) -> Response:
+        """Write the label of a mail into its headers.
+
+        The mail comes back with X-Bunrui-Label and X-Bunrui-Probability as its first headers; old ones are gone.
+
+        Parameters
+        ----------
+        unsure
+            Answer unsure, unless at most this share of such answers was wrong.
+        """
         call = call_of(request)
 
         def work() -> Response:
@@ -140,7 +127,9 @@ def predict_body(classifier: AnyClassifier, body: schemas.Predict) -> schemas.Pr
         return predict_all(classifier, body.texts, body.top)
     if body.top is not None:
         _check_shares(len(body.texts), min(body.top, len(classifier.counts.labels)))
-    return {**predict_all(classifier, body.texts, None), **_sets_of(classifier, body)}
+    found = predict_all(classifier, body.texts, None)
+    found["sets"], top = _sets_of(classifier, body)
+    return found if body.top is None else {**found, "top": top}
 
 
 def predict_all(classifier: AnyClassifier, texts: Any, top: int | None) -> schemas.Predicted:
@@ -177,7 +166,7 @@ def _check_shares(n_texts: int, n_labels: int) -> None:
         raise Problem("too-large", f"an answer has at most {_MOST_SHARES:,} labels: ask for fewer, or send fewer texts")
 
 
-def _sets_of(classifier: AnyClassifier, body: schemas.Predict) -> schemas.Sets:
+def _sets_of(classifier: AnyClassifier, body: schemas.Predict) -> tuple[list[list[Label]], list[list[schemas.Odds]]]:
     """The labels of each text whose log-odds are above the threshold, and the best ones where they are asked for."""
     sets: list[list[Label]] = []
     top: list[list[schemas.Odds]] = []
@@ -191,16 +180,13 @@ def _sets_of(classifier: AnyClassifier, body: schemas.Predict) -> schemas.Sets:
                 shares = 0.5 + np.tanh(row[best] / 2) / 2  # the logistic function, which does not overflow
                 columns = zip(best, shares.tolist(), row[best].tolist(), strict=True)
                 top.append([{"label": classes[k], "probability": p, "log_odds": x} for k, p, x in columns])
-    return {"sets": sets} if body.top is None else {"sets": sets, "top": top}
+    return sets, top
 
 
 def _to_arrow(found: schemas.Predicted) -> Response:
     """A stream with the columns label and probability, and probabilities where the best were asked for."""
     label = pa.array(found["labels"])
-    columns = {
-        "label": label,
-        "probability": pa.array(found["probabilities"], pa.float64()),
-    }
+    columns = {"label": label, "probability": pa.array(found["probabilities"], pa.float64())}
     if (top := found.get("top")) is not None:
         pairs = [[(share["label"], share["probability"]) for share in best] for best in top]
         columns["probabilities"] = pa.array(pairs, pa.map_(label.type, pa.float64()))
@@ -256,26 +242,38 @@ def _beginning(text: str) -> str:
 # --- what the classifier knows
 
 
-def add_info(app: FastAPI, service: Service) -> None:
+def add_info(api: Api, service: Service) -> None:
     """Add the routes."""
     served = service.served
 
-    @app.get("/v1/labels", **describe("The labels, and how many documents they have", schemas.Labels))
+    @api.add("GET /v1/labels", schemas.Labels)
     async def labels(request: Request) -> Response:
+        """The labels, and how many documents they have."""
         found = await call_of(request).room.readers.run(served.labels)
-        counts: list[schemas.LabelCount] = [{"label": label, "documents": n} for label, n in found.items()]
-        return answer(schemas.Labels(labels=counts))
+        return answer(schemas.Labels(labels=[{"label": label, "documents": n} for label, n in found.items()]))
 
-    @app.get("/v1/words", **describe("The words that speak for a label", schemas.Words, 409, 422))
+    @api.add("GET /v1/words", schemas.Words, 409, 422)
     async def words(
         request: Request,
         label: str | None = None,
-        positive: Annotated[str | None, Query(description="Log-odds of words: for this label,")] = None,
-        negative: Annotated[str | None, Query(description="… against this one.")] = None,
-        word: Annotated[str | None, Query(description="This word alone.")] = None,
+        positive: str | None = None,
+        negative: str | None = None,
+        word: str | None = None,
         top: Annotated[int, Query(ge=1, le=1000)] = 20,
         model: str | None = None,
     ) -> Response:
+        """The words that speak for a label.
+
+        Parameters
+        ----------
+        positive
+            Log-odds of words: for this label,
+        negative
+            … against this one.
+        word
+            This word alone.
+        """
+
         def work() -> list[schemas.Word]:
             own, for_, than = served.named([label, positive, negative])
             found = served.reading(model).words(own, positive=for_, negative=than, word=word, top=top)
@@ -283,8 +281,9 @@ def add_info(app: FastAPI, service: Service) -> None:
 
         return answer(schemas.Words(words=await call_of(request).room.readers.run(work)))
 
-    @app.get("/v1/info", **describe("What the classifier has learned, and how it reads it", schemas.Info))
+    @api.add("GET /v1/info", schemas.Info)
     async def info(request: Request) -> Response:
+        """What the classifier has learned, and how it reads it."""
         # On the thread that writes, so that no reader waits for a long change.
         known = await call_of(request).room.lookups.run(served.classifier.info)
         limits = service.settings.limits
@@ -297,6 +296,7 @@ def add_info(app: FastAPI, service: Service) -> None:
         }
         return answer(known | {"service": about})
 
-    @app.get("/v1/token", **describe("Whether the token is right", schemas.Token, token=True))
+    @api.add("GET /v1/token", schemas.Token, token=True)
     async def check() -> Response:
+        """Whether the token is right."""
         return answer(schemas.Token(right=True))  # else the gate has refused it

@@ -2,7 +2,7 @@
 
 POST /v1/files            the file                ──► a folder
 GET  /v1/files/ID         its columns, its first rows
-POST /v1/predictions      a job: documents.arrow (texts, whole rows) and answers.arrow in the folder
+POST /v1/predictions      a job: an Arrow file in the folder, with texts, whole rows, labels and probabilities
 GET  /v1/predictions/ID   pages: sorted and filtered in memory by two numbers of a row; texts only of the rows shown
 GET  /v1/downloads/ID     all columns of the file, label and probability: CSV, .xlsx, Parquet
 """
@@ -12,20 +12,19 @@ from __future__ import annotations
 import io
 import json
 import os
-import shutil
 import threading
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack, closing
-from itertools import islice, repeat
-from typing import Annotated, Any, Literal
+from contextlib import ExitStack, closing, suppress
+from itertools import chain
+from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from fastapi import FastAPI, Query, Request, Response
+from fastapi import Query, Request, Response
 from starlette.responses import StreamingResponse
 
 from bunrui.analysis.texts import are_blank
@@ -37,11 +36,12 @@ from bunrui.engines.stream import rank, slices, texts_of
 from bunrui.labels import plain
 from bunrui.phrases import excerpt
 from bunrui.service import schemas
+from bunrui.service.admission import BYTES
 from bunrui.service.errors import Problem
 from bunrui.service.intake import Encoding, Given, Guessed, GuessedHeader, Intake, Name, SkipBad, upload_of
 from bunrui.service.jobs import Job
 from bunrui.service.predict import MOST_BYTES
-from bunrui.service.schemas import answer, describe
+from bunrui.service.schemas import Api, answer
 from bunrui.service.service import Service, call_of
 from bunrui.service.spool import Files, Folder
 from bunrui.service.uploads import Upload, all_apart
@@ -70,77 +70,65 @@ _MEDIA = {
 
 
 class Answers:
-    """What a file was predicted to be.
+    """The predictions of a file.
 
     Attributes
     ----------
     labels : list of labels
         In the order in which they were met.
     best : array of int32, (n_docs,)
-        The label of each document; the likeliest one where it may have several.
+        The predicted label of each document; the likeliest one where it may have several.
     shares : array of float64, (n_docs,)
         How sure that is.  A text with nothing in it has no label, -1, and NaN.
     """
 
     def __init__(self, folder: Folder, id: str, several: bool, options: Sequence[Any] = ()) -> None:
         self.folder, self.is_several, self._options = folder, several, options
-        self._place = os.path.join(folder.path, id)
+        self._path = os.path.join(folder.path, f"{id}.arrow")
         self._lock = threading.RLock()  # pages are read, and rows corrected, in several threads
         self._n_bytes = 0
-        self._keys: dict[str, None] = {}
-        self._has_others = False
-        os.mkdir(self._place)
         self.labels: list[Any] = []
         self.best: Integers = np.empty(0, np.int32)
         self.shares: Floats = np.empty(0, np.float64)
         self._given: dict[int, list[Any]] = {}
-        self._before: dict[int, tuple[int, float]] = {}
         self._found: tuple[Any, npt.NDArray[np.int64]] | None = None
         self._ends: npt.NDArray[np.int64] = np.empty(0, np.int64)
 
-    def _path(self, name: str) -> str:
-        return os.path.join(self._place, name)
-
     def remove(self) -> None:
-        """Delete their files, as soon as nobody reads them."""
-
-        def delete() -> None:
-            shutil.rmtree(self._place, ignore_errors=True)
-            self.folder.grow(-self._n_bytes)
-            self._n_bytes = 0
-
-        self.folder.when_free(delete)
+        """Delete their file; who reads it now has it open, and goes on."""
+        with suppress(OSError):  # Windows deletes no open file, but the folder goes later
+            os.remove(self._path)
+        self.folder.grow(-self._n_bytes)
+        self._n_bytes = 0
 
     # Making them
 
     def predict(self, classifier: AnyClassifier, messages: Generator[Any], job: Job, files: Files) -> dict[str, Any]:
-        """Predict the documents that another process reads; what the job says at its end."""
+        """Predict the documents that another process reads; the result of the job."""
         numbers: dict[Any, int] = {}
-        best: list[Integers] = []
-        shares: list[Floats] = []
+        counts: Counter[int] = Counter()
+        found: list[_Predicted] = []
         ends: list[int] = []
         told: dict[str, Any] = {}
-        with (
-            closing(messages),
-            _Growing(self._path("documents.arrow")) as documents,
-            _Growing(self._path("sets.arrow")) as sets,
-        ):
+        writer: Any = None
+        with closing(messages), ExitStack() as stack:
             for message in messages:
                 if isinstance(message, dict):
                     told = message
                     job.total = max(job.done, round(job.done / max(1e-9, told["share"])))
                     continue
-                chosen: list[pa.RecordBatch] = []
+                sets = []
                 for part in slices(texts_of(message), len(classifier.counts.labels), MOST_BYTES):
-                    found = self._answer(classifier, part, numbers)
-                    best.append(found[0])
-                    shares.append(found[1])
-                    chosen += [found[2]] if self.is_several else []
+                    predicted, columns = self._predict(classifier, part, numbers)
+                    found.append(predicted)
+                    sets.append(columns)
                     job.add(len(part))
-                if chosen:
-                    sets.write(pa.Table.from_batches(chosen).combine_chunks().to_batches()[0])
-                self._collect_keys(message)
-                documents.write(_kept(message))
+                labels, shares = map(pa.concat_arrays, zip(*sets, strict=True))
+                for value in pc.value_counts(labels.flatten()).to_pylist():
+                    counts[value["values"]] += value["counts"]
+                batch = pa.record_batch(_kept(message) | {"labels": labels, "shares": shares})
+                writer = writer or stack.enter_context(pa.ipc.new_file(self._path, batch.schema))
+                writer.write_batch(batch)
                 ends.append(job.done)
                 self._n_bytes += message.nbytes
                 self.folder.grow(message.nbytes)
@@ -148,74 +136,41 @@ class Answers:
         if not job.done:
             raise Problem("invalid", "there are no documents in the file: give one with rows", cause="no-rows")
         self.labels = list(numbers)
-        self.best, self.shares, self._ends = np.concatenate(best), np.concatenate(shares), np.array(ends)
-        self._limit_keys()
+        self.best, self.shares = map(np.concatenate, zip(*found, strict=True))
+        self._ends = np.array(ends)
         job.total = job.done
-        named = self.best[self.best >= 0]
-        counts = Counter(self.labels[k] for k in named) if not self.is_several else self._count_sets()
         return {
             "documents": job.done,
-            "blank": len(self.best) - len(named),
+            "blank": int((self.best < 0).sum()),
             "several": self.is_several,
-            "labels": dict(counts.most_common(_MOST_LABELS)),
+            "labels": {self.labels[number]: n for number, n in counts.most_common(_MOST_LABELS)},
             "n_labels": len(counts),
             "skipped": told.get("skipped", 0),
             "problems": told.get("problems", []),
             "causes": told.get("causes", []),
         }
 
-    def _collect_keys(self, batch: pa.RecordBatch) -> None:
-        """Note the columns of JSON lines: each row has its own."""
-        if not _is_json(batch):
-            return
-        for line in batch["row"].to_pylist():
-            for key in json.loads(line):
-                if key in self._keys:
-                    continue
-                if len(self._keys) < _MOST_KEYS and len(key) <= _LONGEST_KEY:
-                    self._keys[key] = None
-                else:
-                    self._has_others = True
-
-    def _limit_keys(self) -> None:
-        """Keep as many columns as a row has bytes: where each row has keys of its own, cells outnumber the file."""
-        most = max(_FEW_KEYS, self._n_bytes // len(self.best))
-        self._has_others = self._has_others or len(self._keys) > most
-        self._keys = dict.fromkeys(islice(self._keys, most))
-
-    def _answer(self, classifier: AnyClassifier, texts: Any, numbers: dict[Any, int]) -> tuple[Integers, Floats, Any]:
-        """The labels of some texts, the shares, and the sets of labels where there may be several."""
-
-        def number(classes: list[Any]) -> Integers:
-            return np.array([numbers.setdefault(plain(name), len(numbers)) for name in classes], np.int32)
-
+    def _predict(
+        self, classifier: AnyClassifier, texts: Any, numbers: dict[Any, int]
+    ) -> tuple[_Predicted, tuple[pa.Array, pa.Array]]:
+        """The best labels of some texts; all labels of each, with their shares."""
         is_blank = are_blank(texts)
-        if not self.is_several:
+        if self.is_several:
+            classes, odds = classifier.classes_.tolist(), classifier.label_odds(texts)
+            order = (-odds).argsort(axis=1, kind="stable")
+            above = np.take_along_axis((odds > 0) & ~is_blank[:, None], order, axis=1)
+            places, best = order[above], odds.argmax(axis=1)
+            every = 1 / (1 + np.exp(-np.clip(odds, -700, 700)))
+            shares = np.take_along_axis(every, order, axis=1)[above]
+            sure, sizes = np.maximum(every, 1 - every).min(axis=1), above.sum(axis=1)
+        else:
             ranking = rank(classifier, texts)
-            best = number(ranking.classes)[ranking.best]
-            return np.where(is_blank, -1, best).astype(np.int32), np.where(is_blank, np.nan, ranking.confidence), None
-        classes = classifier.classes_.tolist()
-        odds = classifier.label_odds(texts)
-        own = number(classes)
-        shares = 1 / (1 + np.exp(-np.clip(odds, -700, 700)))
-        order = (-odds).argsort(axis=1, kind="stable")
-        above = np.take_along_axis((odds > 0) & ~is_blank[:, None], order, axis=1)
-        ends = pa.array(np.concatenate([[0], np.cumsum(above.sum(axis=1))]).astype(np.int32))
-        chosen = pa.array(own[order[above]])
-        sets = {
-            "labels": pa.ListArray.from_arrays(ends, chosen),
-            "shares": pa.ListArray.from_arrays(ends, pa.array(np.take_along_axis(shares, order, axis=1)[above])),
-        }
-        sure = np.maximum(shares, 1 - shares).min(axis=1)
-        best = np.where(is_blank, -1, own[odds.argmax(axis=1)]).astype(np.int32)
-        return best, np.where(is_blank, np.nan, sure), pa.record_batch(sets)
-
-    def _count_sets(self) -> Counter[Any]:
-        counts: Counter[Any] = Counter()
-        for batch in _batches(self._path("sets.arrow")):
-            for value in pc.value_counts(batch["labels"].flatten()).to_pylist():
-                counts[self.labels[value["values"]]] += value["counts"]
-        return counts
+            classes, best, sure, sizes = ranking.classes, ranking.best, ranking.confidence, ~is_blank
+            places, shares = best[~is_blank], sure[~is_blank]
+        own = np.array([numbers.setdefault(plain(name), len(numbers)) for name in classes], np.int32)
+        ends = pa.array(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32))
+        sets = (pa.ListArray.from_arrays(ends, pa.array(values)) for values in (own[places], shares))
+        return _Predicted(np.where(is_blank, np.int32(-1), own[best]), np.where(is_blank, np.nan, sure)), tuple(sets)
 
     # Reading them
 
@@ -240,7 +195,11 @@ class Answers:
             if labels:
                 label_sets([labels], 1, dict.fromkeys(self.labels, 0))  # an error for labels of another type
             self.row(row)
-            self._give(row, labels)
+            if labels is None:
+                self._given.pop(row, None)
+            else:
+                self._given[row] = labels
+                self.labels += [name for name in dict.fromkeys(labels) if name not in self.labels]
             self._found = None
             return self.row(row)
 
@@ -252,47 +211,37 @@ class Answers:
             for row, labels in given.items():
                 self.correct(row, labels)
 
-    def _give(self, row: int, labels: list[Any] | None) -> None:
-        if labels is None:
-            self._given.pop(row, None)
-            if row in self._before:
-                self.best[row], self.shares[row] = self._before.pop(row)
-            return
-        self._before.setdefault(row, (int(self.best[row]), float(self.shares[row])))
-        for name in labels:
-            if name not in self.labels:
-                self.labels.append(name)
-        self._given[row] = labels
-        if labels:
-            self.best[row] = self.labels.index(labels[0])
-        self.shares[row] = 1
+    def _corrected(self) -> _Predicted:
+        """The best labels and their shares, as they were corrected."""
+        best, shares = self.best.copy(), self.shares.copy()
+        for row, labels in self._given.items():
+            best[row] = self.labels.index(labels[0]) if labels else best[row]
+            shares[row] = 1
+        return _Predicted(best, shares)
 
     def _select(self, order: Order, label: Any, find: str) -> npt.NDArray[np.int64]:
         key = order, label, find
         if self._found is not None and self._found[0] == key:
             return self._found[1]
-        rows = np.arange(len(self.best)) if label is None else self._with_label(label)
+        best, shares = self._corrected()
+        rows = np.arange(len(best)) if label is None else self._with_label(label)
         if find:
             rows = rows[self._have(find)[rows]]
         if order in ("unsure", "sure"):
             sign = 1 if order == "unsure" else -1
-            rows = rows[np.argsort(sign * self.shares[rows], kind="stable")]
+            rows = rows[np.argsort(sign * shares[rows], kind="stable")]
         elif order == "label":
             place = np.full(len(self.labels) + 1, len(self.labels))  # those without a label, -1, come last
             place[sorted(range(len(self.labels)), key=self.labels.__getitem__)] = np.arange(len(self.labels))
-            rows = rows[np.lexsort((self.shares[rows], place[self.best[rows]]))]
+            rows = rows[np.lexsort((shares[rows], place[best[rows]]))]
         self._found = key, rows
         return rows
 
     def _with_label(self, label: Any) -> npt.NDArray[np.int64]:
-        if label not in self.labels:
-            return np.empty(0, np.int64)
-        number = self.labels.index(label)
-        if not self.is_several:
-            return np.flatnonzero(self.best == number)
         has = np.zeros(len(self.best), bool)
+        number = self.labels.index(label) if label in self.labels else -1
         start = 0
-        for batch in _batches(self._path("sets.arrow")):
+        for batch in _batches(self._path, ["labels"]):
             sets = batch["labels"]
             rows = pc.list_parent_indices(sets).to_numpy()[sets.flatten().to_numpy() == number]
             has[start + rows] = True
@@ -305,28 +254,22 @@ class Answers:
         """Which texts have some words."""
         found = [
             pc.match_substring(batch["text"], words, ignore_case=True).to_numpy(zero_copy_only=False)
-            for batch in _batches(self._path("documents.arrow"), ["text"])
+            for batch in _batches(self._path, ["text"])
         ]
         return np.concatenate(found)
 
     def _rows(self, rows: list[int], longest: int | None = _LONGEST_SHOWN) -> list[schemas.PredictedRow]:
-        """Rows with their texts: of the files, only the pages are read on which these stand."""
+        """Rows with their texts: of the file, only the pages are read on which these stand."""
         found: list[schemas.PredictedRow] = []
-        with ExitStack() as stack:
-            names = ("documents.arrow", "sets.arrow") if self.is_several else ("documents.arrow",)
-            opened = [pa.ipc.open_file(stack.enter_context(pa.memory_map(self._path(name)))) for name in names]
+        with pa.memory_map(self._path) as file:
+            opened = pa.ipc.open_file(file)
             for row in rows:
                 k = int(np.searchsorted(self._ends, row, side="right"))
                 place = row - (int(self._ends[k - 1]) if k else 0)
-                document, *sets = (file.get_batch(k).slice(place, 1).to_pylist()[0] for file in opened)
+                document = opened.get_batch(k).slice(place, 1).to_pylist()[0]
+                labels, shares = [self.labels[number] for number in document["labels"]], document["shares"]
                 if row in self._given:
                     labels, shares = self._given[row], [1.0] * len(self._given[row])
-                elif sets:
-                    labels, shares = [self.labels[number] for number in sets[0]["labels"]], sets[0]["shares"]
-                elif self.best[row] < 0:
-                    labels, shares = [], []
-                else:
-                    labels, shares = [self.labels[self.best[row]]], [float(self.shares[row])]
                 found.append(
                     {
                         "row": row,
@@ -344,50 +287,51 @@ class Answers:
     def tables(self) -> Iterator[tuple[pa.Table, pa.Array | None]]:
         """All columns of the file, and those of the answers; of spreadsheets, the kinds of cells."""
         with self._lock:  # a row that is corrected from now on stays as it is in these
-            labels, best, shares, given = list(self.labels), self.best.copy(), self.shares.copy(), dict(self._given)
-        sets = _batches(self._path("sets.arrow")) if self.is_several else repeat(None)
+            labels, (best, shares), given = list(self.labels), self._corrected(), dict(self._given)
+        keys, has_others = self._json_keys()
         start = 0
-        for whole, whole_sets in zip(_batches(self._path("documents.arrow")), sets, strict=False):
-            step = max(1, _MOST_CELLS // len(self._keys)) if self._keys else max(1, whole.num_rows)
+        for whole in _batches(self._path):
+            step = max(1, _MOST_CELLS // len(keys)) if keys else max(1, whole.num_rows)
             for place in range(0, whole.num_rows, step):
                 batch = whole.slice(place, step)
                 end = start + batch.num_rows
-                columns = _columns(batch, self._keys, self._has_others)
-                names, values = [name for name, _ in columns], [column for _, column in columns]
-                if whole_sets is None:
-                    names += ["label", "probability"]
-                    is_blank = best[start:end] < 0
-                    values.append(pa.array(labels).take(pa.array(best[start:end], mask=is_blank)))
-                    values.append(pa.array(shares[start:end], mask=is_blank))
+                columns = _columns(batch, keys, has_others)
+                if self.is_several:
+                    columns += zip(("labels", "probabilities"), _set_columns(batch, start, labels, given), strict=True)
                 else:
-                    names += ["labels", "probabilities"]
-                    values += _set_columns(whole_sets.slice(place, step), start, labels, given)
+                    is_blank = best[start:end] < 0
+                    columns.append(("label", pa.array(labels).take(pa.array(best[start:end], mask=is_blank))))
+                    columns.append(("probability", pa.array(shares[start:end], mask=is_blank)))
                 if given:
-                    names.append("corrected")
-                    values.append(pa.array([row in given for row in range(start, end)]))
+                    columns.append(("corrected", pa.array([row in given for row in range(start, end)])))
                 kinds = batch["kinds"] if "kinds" in batch.schema.names else None
-                yield pa.table(values, names=each_once(names)), kinds
+                names, values = zip(*columns, strict=True)
+                yield pa.table(list(values), names=each_once(list(names))), kinds
                 start = end
 
+    def _json_keys(self) -> tuple[dict[str, None], bool]:
+        """The columns of JSON lines, where each row has its own, and whether some keys get no column.
 
-class _Growing:
-    """An Arrow file that takes its columns from its first batch."""
+        There are at most as many as a row has bytes: where each row has keys of its own, cells outnumber the file.
+        """
+        most = min(_MOST_KEYS, max(_FEW_KEYS, self._n_bytes // len(self.best)))
+        keys: dict[str, None] = {}
+        has_others = False
+        for batch in _batches(self._path):
+            if "row" not in batch.schema.names or not pa.types.is_string(batch["row"].type):
+                break
+            for key in chain.from_iterable(map(json.loads, batch["row"].to_pylist())):
+                if key not in keys and len(keys) < most and len(key) <= _LONGEST_KEY:
+                    keys[key] = None
+                has_others = has_others or key not in keys
+        return keys, has_others
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._writer: Any = None
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        if self._writer is None:
-            self._writer = pa.ipc.new_file(self._path, batch.schema)
-        self._writer.write_batch(batch)
+class _Predicted(NamedTuple):
+    """The label of each document, by its number, and how sure it is."""
 
-    def __enter__(self) -> _Growing:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._writer is not None:
-            self._writer.close()
+    best: Integers
+    shares: Floats
 
 
 def _batches(path: str, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -402,31 +346,24 @@ def _batches(path: str, columns: list[str] | None = None) -> Iterator[pa.RecordB
             yield opened.get_batch(k)
 
 
-def _kept(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """A batch as it is kept: texts as strings, and the columns of rows without dictionaries."""
-    columns = {"text": as_strings(batch["text"]), "line": batch["line"], "id": batch["id"]}
-    if "row" in batch.schema.names:
-        row = batch["row"]
-        if pa.types.is_struct(row.type):
-            fields = [_undo_dictionary(column) for column in row.flatten()]
-            row = pa.StructArray.from_arrays(fields, [field.name for field in row.type])
-        columns["row"] = row
-    if "kinds" in batch.schema.names:
-        columns["kinds"] = batch["kinds"]
-    return pa.record_batch(columns)
+def _kept(batch: pa.RecordBatch) -> dict[str, pa.Array]:
+    """The columns of a batch that are kept: texts as strings, and the columns of rows without dictionaries."""
+    columns = {name: batch[name] for name in ("text", "line", "id", "row", "kinds") if name in batch.schema.names}
+    columns["text"] = as_strings(batch["text"])
+    if "row" in columns and pa.types.is_struct(columns["row"].type):
+        row = columns["row"]
+        fields = [_undo_dictionary(column) for column in row.flatten()]
+        columns["row"] = pa.StructArray.from_arrays(fields, [field.name for field in row.type])
+    return columns
 
 
 def _undo_dictionary(column: pa.Array) -> pa.Array:
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
-def _is_json(batch: pa.RecordBatch) -> bool:
-    return "row" in batch.schema.names and pa.types.is_string(batch["row"].type)
-
-
-def _set_columns(sets: pa.RecordBatch, start: int, names: list[Any], given: dict[int, list[Any]]) -> list[Any]:
-    labels = [[names[number] for number in row] for row in sets["labels"].to_pylist()]
-    shares = sets["shares"].to_pylist()
+def _set_columns(batch: pa.RecordBatch, start: int, names: list[Any], given: dict[int, list[Any]]) -> list[Any]:
+    labels = [[names[number] for number in row] for row in batch["labels"].to_pylist()]
+    shares = batch["shares"].to_pylist()
     for row, own in given.items():
         if start <= row < start + len(labels):
             labels[row - start], shares[row - start] = own, [1.0] * len(own)
@@ -535,7 +472,7 @@ def _no_answers() -> Problem:
     return Problem("not-found", said, cause="old-predictions")
 
 
-def add_predictions(app: FastAPI, service: Service) -> None:
+def add_predictions(api: Api, service: Service) -> None:
     """Add the routes."""
     files, served = service.files, service.served
     known: dict[str, Answers] = {}
@@ -547,52 +484,66 @@ def add_predictions(app: FastAPI, service: Service) -> None:
         files.find(found.folder.id)
         return found
 
-    @app.post(FILES, **describe("Send a file", schemas.File, 507, is_file=True, status=201))
+    @api.add(f"POST {FILES}", schemas.File, 507, body=(BYTES,), status=201)
     async def send(request: Request, name: Name) -> Response:
+        """Send a file."""
         folder = call_of(request).folder
         assert folder is not None
         folder.name = name
-        try:
-            upload_of(service, [folder], "utf-8", True).check_options()
-        except Exception:
-            files.remove(folder)
-            raise
+        upload_of(service, [folder], "utf-8", True).check_options()
         told = schemas.File(id=folder.id, name=name, bytes=folder.n_bytes)
         return answer(told, 201, {"Location": f"{FILES}/{folder.id}"})
 
-    @app.get(f"{FILES}/{{id}}", **describe("Look into a file that was sent", schemas.Inspected, 404, 422))
+    @api.add(f"GET {FILES}/{{id}}", schemas.Inspected, 404, 422)
     async def inspect(
         id: str,
         request: Request,
-        also: Annotated[list[str] | None, Query(description="Other files, to be read together.")] = None,
+        also: Annotated[list[str] | None, Query()] = None,
         text: Guessed = None,
         label: Guessed = None,
         given: Given = None,
         encoding: Encoding = "auto",
         header: GuessedHeader = None,
-        whole: Annotated[bool, Query(description="Count all documents and labels, not only look at the first.")] = True,
+        whole: bool = True,
     ) -> Response:
-        intake = Intake(service, request, "", [id, *(also or ())], encoding, header, given)
-        return await intake.look(service, request, text, label, whole=whole)
+        """Look into a file that was sent.
 
-    @app.delete(f"{FILES}/{{id}}", **describe("Delete a file that was sent", schemas.File, 404, 422))
+        Parameters
+        ----------
+        also
+            Other files, to be read together.
+        whole
+            Count all documents and labels, not only look at the first.
+        """
+        intake = Intake(service, request, "", [id, *(also or ())], encoding, header, given)
+        return await intake.look(text, label, whole=whole)
+
+    @api.add(f"DELETE {FILES}/{{id}}", schemas.File, 404, 422)
     async def delete(id: str) -> Response:
+        """Delete a file that was sent."""
         folder = files.find(id)
-        files.remove(folder)
+        folder.remove()
         return answer(schemas.File(id=folder.id, name=folder.name, bytes=folder.n_bytes))
 
-    @app.post(
-        "/v1/predictions", **describe("Predict a file that was sent", schemas.Job, 404, 409, 422, 507, status=202)
-    )
+    @api.add("POST /v1/predictions", schemas.Job, 404, 409, 422, 507, status=202)
     async def predict(
         request: Request,
-        file: Annotated[str, Query(description="The id of the file.")],
+        file: str,
         text: Guessed = None,
         encoding: Encoding = "auto",
         header: GuessedHeader = None,
         skip_bad: SkipBad = False,
-        model: Annotated[str | None, Query(description="Read the counts by this model.")] = None,
+        model: str | None = None,
     ) -> Response:
+        """Predict a file that was sent.
+
+        Parameters
+        ----------
+        file
+            The id of the file.
+        model
+            Read the counts by this model.
+        """
         folder = files.find(file)
         upload = upload_of(service, [folder], encoding, header)
         upload.check_options()
@@ -625,38 +576,46 @@ def add_predictions(app: FastAPI, service: Service) -> None:
         except FileNotFoundError:  # newer ones were made in this moment
             raise _no_answers() from None
 
-    @app.get(
-        "/v1/predictions/{id}",
-        **describe("Some of the predicted rows of a file", schemas.PredictedRows, 404, 422),
-    )
+    @api.add("GET /v1/predictions/{id}", schemas.PredictedRows, 404, 422)
     async def page(
         id: str,
         request: Request,
-        row: Annotated[int | None, Query(ge=0, description="Only this row, with all of its text.")] = None,
-        order: Annotated[Order, Query(description="As in the file; the unsure or the sure first; by label.")] = "file",
-        label: Annotated[str | None, Query(description="Only rows with this label.")] = None,
-        find: Annotated[str, Query(max_length=1000, description="Only rows whose text has these words.")] = "",
+        row: Annotated[int | None, Query(ge=0)] = None,
+        order: Order = "file",
+        label: str | None = None,
+        find: Annotated[str, Query(max_length=1000)] = "",
         offset: Annotated[int, Query(ge=0)] = 0,
         limit: Annotated[int, Query(ge=1, le=1000)] = 50,
     ) -> Response:
+        """Some of the predicted rows of a file.
+
+        Parameters
+        ----------
+        row
+            Only this row, with all of its text.
+        order
+            As in the file; the unsure or the sure first; by label.
+        label
+            Only rows with this label.
+        find
+            Only rows whose text has these words.
+        """
         answers = known_answers(id)
         if row is not None:
             return await run(request, lambda: {"rows": [answers.row(row)], "total": 1})
         return await run(request, answers.page, order, served.named([label])[0], find, offset, limit)
 
-    @app.post(
-        "/v1/predictions/{id}",
-        **describe("Give a predicted row other labels, in the table", schemas.PredictedRow, 404, body=schemas.Correct),
-    )
+    @api.add("POST /v1/predictions/{id}", schemas.PredictedRow, 404, body=schemas.Correct)
     async def correct(id: str, request: Request) -> Response:
+        """Give a predicted row other labels, in the table."""
         answers = known_answers(id)
         body = await service.body(schemas.Correct, request)
-
         labels = None if body.labels is None else served.named(body.labels)
         return await run(request, answers.correct, body.row, labels)
 
-    @app.get("/v1/downloads/{id}", **describe("The predicted file, with all of its columns", _MEDIA.values(), 404, 422))
+    @api.add("GET /v1/downloads/{id}", _MEDIA.values(), 404, 422)
     async def fetch(id: str, format: Literal["csv", "xlsx", "parquet"] = "csv") -> Response:
+        """The predicted file, with all of its columns."""
         answers = known_answers(id)
         stem = os.path.splitext(os.path.basename(answers.folder.name))[0]
         name = quote(f"{stem} labelled.{format}", safe="")

@@ -40,13 +40,7 @@ class Died(Exception):  # noqa: N818
     """The process ended before its work was done."""
 
 
-def run_apart(
-    job: Job,
-    function: Callable[..., None],
-    *args: Any,
-    path: str = "",
-    memory: int = 0,
-) -> Iterator[Any]:
+def run_apart(job: Job, function: Callable[..., None], *args: Any, path: str = "", memory: int = 0) -> Iterator[Any]:
     """What `function(send, *args)` sends; the end of the job ends it, as does the end of the service.
 
     Parameters
@@ -90,13 +84,8 @@ def run_apart(
 
 def _messages(pipe: IO[bytes]) -> Iterator[Any]:
     while True:
-        head = pipe.read(_TOLD.size)
-        if len(head) < _TOLD.size:
-            raise Died
-        kind, size = _TOLD.unpack(head)
-        body = pipe.read(size)
-        if len(body) < size:
-            raise Died
+        kind, size = _TOLD.unpack(_take(pipe, _TOLD.size))
+        body = _take(pipe, size)
         match kind:
             case b"j":
                 yield json.loads(body)
@@ -108,6 +97,13 @@ def _messages(pipe: IO[bytes]) -> Iterator[Any]:
                 raise _problem(**json.loads(body))
             case _:
                 return
+
+
+def _take(pipe: IO[bytes], size: int) -> bytes:
+    taken = pipe.read(size)
+    if len(taken) < size:
+        raise Died
+    return taken
 
 
 def _problem(kind: str, detail: str, fields: dict[str, Any], error: str, through: list[str]) -> Problem:

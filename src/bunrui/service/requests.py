@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -35,14 +36,7 @@ T = TypeVar("T", bound=BaseModel)
 _MOST_ERRORS = 5
 _STRINGS = pa.list_(pa.large_string())
 _COLUMNS = {"text": "texts", "label": "labels", "id": "ids"}
-_LABELS = (pa.large_string(), pa.int64(), pa.bool_())
-_FIRST_LABEL = re.compile(rb'"labels"\s*:\s*\[\s*(\[)?\s*(["0-9tf-])')
-_OTHER_TYPES = {  # if the first does not fit
-    "labels": [*map(pa.list_, map(pa.list_, _LABELS)), *map(pa.list_, _LABELS)],
-    "to": [*map(pa.list_, _LABELS), *_LABELS[1:]],
-    "label": [*_LABELS[1:]],
-    "against": [*_LABELS[1:]],
-}
+_OF_LABELS = ("labels", "to", "label", "against")
 _NAMES = ("ids", "digests", "kept")
 _LISTS = ("texts", "labels", *_NAMES)
 _MAY_BE_EMPTY = ("kept",)
@@ -148,18 +142,10 @@ def _with_columns(kind: type[T], options: dict[str, Any], columns: dict[str, Any
 
 def _read_large(kind: type[T], body: Body, limits: Limits) -> T:
     _check_quotes(body, limits)
-    types, others, first = _TYPES | _guess(body), {name: iter(kinds) for name, kinds in _OTHER_TYPES.items()}, None
-    while True:
-        try:
-            row = _parsed(kind, body, types)
-            break
-        except pa.ArrowInvalid as error:
-            first = first or error
-            wrong = next((name for name in _OTHER_TYPES if re.search(rf"Column\(/body/{name}[/)]", str(error))), None)
-            other = None if wrong is None else next(others[wrong], None)
-            if wrong is None or other is None:
-                raise Problem("invalid", f"the JSON is not what was expected: {first}") from None
-            types[wrong] = other
+    try:
+        row = _parsed(kind, body, _TYPES | _label_types(kind, body))
+    except pa.ArrowInvalid as error:
+        raise Problem("invalid", f"the JSON is not what was expected: {error}") from None
     columns, options = {}, {}
     for name, values in zip(row.type.names, row.flatten(), strict=True):
         if values.null_count:
@@ -171,17 +157,21 @@ def _read_large(kind: type[T], body: Body, limits: Limits) -> T:
     return _with_columns(kind, options, columns)
 
 
-def _guess(body: Body) -> dict[str, pa.DataType]:
-    """The type of labels, by the first of them: a type that does not fit takes Arrow through the whole body.
+def _label_types(kind: type[BaseModel], body: Body) -> dict[str, pa.DataType]:
+    """The types of labels, by the first of them and the brackets before it.
 
-    >>> _guess(b'{"texts": ["a"], "labels": [[-1]]}')
+    >>> from bunrui.service.schemas import Learn
+    >>> _label_types(Learn, b'{"texts": ["a"], "labels": [[], [-1]]}')
     {'labels': ListType(list<item: list<item: int64>>)}
     """
-    found = _FIRST_LABEL.search(body)
-    if found is None:
-        return {}
-    kind = pa.list_(_LABELS[0 if found[2] == b'"' else 2 if found[2] in b"tf" else 1])
-    return {"labels": pa.list_(kind) if found[1] else kind}
+    types = {}
+    for name in _OF_LABELS:
+        if name in kind.model_fields and (
+            found := re.search(rb'"%s"\s*:\s*(\[?)\s*(\[?)[\[\],\s]*(.)' % name.encode(), body)
+        ):
+            first = pa.bool_() if found[3] in b"tf" else pa.int64() if found[3] in b"-0123456789" else pa.large_string()
+            types[name] = reduce(lambda of, _: pa.list_(of), found[1] + found[2], first)
+    return types
 
 
 def _parsed(kind: type[BaseModel], body: Body, types: dict[str, pa.DataType]) -> pa.StructArray:

@@ -8,13 +8,14 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, ParamSpec, TypeVar
+from functools import partial
+from typing import Any, ParamSpec, TypeVar, get_type_hints
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 
 from bunrui import __version__, store
 from bunrui.calibration import Calibration
-from bunrui.classifier import AnyClassifier, TextClassifier
+from bunrui.classifier import AnyClassifier
 from bunrui.counts import Label
 from bunrui.engines.stream import texts_of
 from bunrui.errors import BunruiError
@@ -36,11 +37,8 @@ T = TypeVar("T", bound=schemas.Body)
 GONE = 499
 """The status of an answer that nobody waits for."""
 
-# Up to 64 KB of text, counting and scoring take shorter ways: this is more, so that all kernels are used.
-_WARM_BYTES = 300_000
 _QUICK = 0.005
 _REFRESH_SECONDS = 1.0
-_WARM_TEXTS = ("a word, another one", "分類は言葉を数える。", "분류는 낱말을 세는 일이다", "👍 :-) http://example.org")
 
 
 class Served:
@@ -49,36 +47,15 @@ class Served:
     Attributes
     ----------
     classifier : StoredClassifier
-    is_warm : bool
-        Whether the kernels are loaded: before, an answer could take a minute.
     trouble : str or None
         Why the file cannot be read; answers come from the memory then.
     """
 
     def __init__(self, classifier: StoredClassifier) -> None:
         self.classifier = classifier
-        self.is_warm = False
         self.trouble: str | None = None
         self._models: dict[str, StoredClassifier] = {}
         self._answered: dict[int, tuple[tuple[Any, ...], float]] = {}
-
-    def warm_up(self) -> None:
-        """Load the compiled kernels, or compile them the first time: all that learning and predicting need."""
-        # A classifier of its own: this one may have learned nothing yet, and must not learn this.
-        clf = TextClassifier(**self.classifier.get_params())
-        texts = [text * (_WARM_BYTES // len(_WARM_TEXTS) // len(text.encode())) for text in _WARM_TEXTS]
-        labels = ["a", "b", "c", "d"]
-        clf.learn(texts, labels).unlearn(texts[:1], labels[:1])
-        clf.learn(texts[:1], labels[:1])
-        clf.predict([text[:1000] for text in texts])  # from the weights of some words
-        clf.predict(texts)  # from a table of all
-        clf.explain(_WARM_TEXTS[0])
-        clf.words("a")
-        # What is loaded now stays.  To look through its 165,000 objects for garbage keeps all threads waiting for
-        # 0.1 s, and an explanation of a long text makes Python look several times.
-        gc.collect()
-        gc.freeze()
-        self.is_warm = True
 
     # Reading
 
@@ -166,10 +143,10 @@ class Served:
             self.classifier.author = own  # it may be another file by now
 
     def learn(self, body: schemas.Learn) -> schemas.Changed:
-        """Learn documents; they are in the file when this returns."""
+        """Learn documents, all or none of them."""
         with self.classifier.learning() as session:
             session.add(body.texts, self.named(body.labels), ids=body.ids)
-        return {**self._changed(session.n_docs), "duplicates": session.n_duplicates}
+        return {**self.changed(session.n_docs), "duplicates": session.n_duplicates}
 
     def learn_batches(self, batches: Iterable[Any], is_done: Callable[[int], None]) -> schemas.Changed:
         """Learn batches of documents as `bunrui.documents.read` gives them; `is_done` is told how many are."""
@@ -177,29 +154,29 @@ class Served:
             for batch in batches:
                 session.add(texts_of(batch), batch["label"], ids=batch["id"], sources=batch["source"])
                 is_done(batch.num_rows)
-        return {**self._changed(session.n_docs), "duplicates": session.n_duplicates}
+        return {**self.changed(session.n_docs), "duplicates": session.n_duplicates}
 
     def unlearn(self, body: schemas.Unlearn) -> schemas.Changed:
-        """Take documents back."""
+        """Take documents back, as if they had never been learned."""
         if body.texts is not None:
             self.classifier.unlearn(body.texts, self.named(body.labels))
-            return self._changed(len(body.texts))
+            return self.changed(len(body.texts))
         self._catch_up()
         before = self.classifier.counts.n_docs
         self.classifier.unlearn(ids=body.ids, digests=body.digests)
-        return self._changed(before - self.classifier.counts.n_docs)
+        return self.changed(before - self.classifier.counts.n_docs)
 
     def learn_unlabelled(self, body: schemas.Unlabelled) -> schemas.Changed:
-        """Take in texts without a label."""
+        """Take in texts without a label, to help where labels are few."""
         before = self._n_unlabelled()
         self.classifier.learn_unlabelled(body.texts or ())
-        return self._changed(len(self.classifier.memory.pool) - before)
+        return self.changed(len(self.classifier.memory.pool) - before)
 
     def unlearn_unlabelled(self, body: schemas.Unlabelled) -> schemas.Changed:
-        """Take texts without a label back, or all of them."""
+        """Take texts without a label back, by default all."""
         before = self._n_unlabelled()
         self.classifier.unlearn_unlabelled(body.texts)
-        return self._changed(before - len(self.classifier.memory.pool))
+        return self.changed(before - len(self.classifier.memory.pool))
 
     def _n_unlabelled(self) -> int:
         """How many texts without a label the file has now."""
@@ -207,13 +184,13 @@ class Served:
         return len(self.classifier.memory.pool)
 
     def relabel(self, body: schemas.Relabel) -> schemas.Changed:
-        """Give documents other labels."""
+        """Give documents that were learned another label."""
         to = self.named([body.to])[0]
         n_docs = self.classifier.relabel(to, texts=body.texts, ids=body.ids, digests=body.digests)
-        return self._changed(n_docs)
+        return self.changed(n_docs)
 
     def undo(self, body: schemas.Undo) -> schemas.Undone:
-        """Take the last change back, or all after one, if the last one is the one that is meant."""
+        """Take the last change back, or all after one."""
         if body.to is None:
             kind, n_docs = self.classifier.undo(last=body.transaction)
             n_changes = 1
@@ -245,7 +222,8 @@ class Served:
         now = self.classifier.last_change
         return {"transaction": now if now > before else None, "changed": 0, "documents": self.classifier.counts.n_docs}
 
-    def _changed(self, n_docs: int) -> schemas.Changed:
+    def changed(self, n_docs: int) -> schemas.Changed:
+        """The answer to a change of some documents."""
         return {
             "transaction": self.classifier.last_seen if n_docs else None,
             "changed": n_docs,
@@ -256,15 +234,11 @@ class Served:
 def _why_not(model: str, own: str) -> str:
     """Why counts are not read by a model, and what to do."""
     if model == AUTO:
-        return (
-            f"auto is how a file chooses its model, and this file answers by {own}: leave model out, or have the file "
-            "choose by POST /v1/set"
-        )
+        how = "leave model out, or have the file choose by POST /v1/set"
+        return f"auto is how a file chooses its model, and this file answers by {own}: {how}"
     if model in TRAINED:
-        return (
-            f"{model} is trained from documents, so a single request cannot ask for it: set it for the file by POST "
-            "/v1/set, and leave model out"
-        )
+        how = "set it for the file by POST /v1/set, and leave model out"
+        return f"{model} is trained from documents, so a single request cannot ask for it: {how}"
     return f"there is no model {model!r} to read counts by: choose one of {', '.join(MODELS)}"
 
 
@@ -287,48 +261,35 @@ class Service:
         self.rooms = {is_owner: Room(limits, self.writer) for is_owner in (True, False)}
         self.jobs = Jobs(classifier.path)
         self.files = Files(limits.file)
-        self._tasks: list[asyncio.Task[None]] = []
+        self._looking: asyncio.Task[None]
 
-    def start(self, also: Callable[[], object]) -> None:
-        """Warm up, and then look after the file, beside the answering; `also` is called to be warm, too."""
-        classifier, limits = self.served.classifier, self.settings.limits
-        event(
-            "start",
-            version=__version__,
-            file=classifier.path,
-            documents=classifier.counts.n_docs,
-            writable=self.settings.token is not None,
-            limits=vars(limits),
-        )
-        loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(self._look_after(also))]
+    def start(self, load: Callable[[], object]) -> None:
+        """Load what is made once, and then look after the file, beside the answering."""
+        classifier, is_writable = self.served.classifier, self.settings.token is not None
+        known: dict[str, Any] = {"file": classifier.path, "documents": classifier.counts.n_docs}
+        event("start", version=__version__, **known, writable=is_writable, limits=vars(self.settings.limits))
+        self._looking = asyncio.get_running_loop().create_task(self._look_after(load))
 
-    async def _look_after(self, also: Callable[[], object]) -> None:
-        try:
-            await self.rooms[True].readers.run(also)
-            await self.rooms[True].readers.run(self.served.warm_up)
-            event("ready")
-        except Exception as error:
-            self.served.trouble = "it could not be made ready: the log says more"
-            event("cannot get ready", logging.ERROR, error)
-            return
+    async def _look_after(self, load: Callable[[], object]) -> None:
+        await self.rooms[True].readers.run(load)
+        # What is loaded now stays.  To look through its 165,000 objects for garbage keeps all threads waiting for
+        # 0.1 s, and an explanation of a long text makes Python look several times.
+        gc.collect()
+        gc.freeze()
+        event("ready")
         while True:
             await asyncio.sleep(_REFRESH_SECONDS)
             self.files.sweep()
-            await self._refresh()
-
-    async def _refresh(self) -> None:
-        before = self.served.trouble
-        try:
-            await self.writer.run(self.served.refresh)
-        except Exception as error:
-            if before is None and self.served.trouble is not None:
-                event("the file cannot be read", logging.ERROR, error)
+            before = self.served.trouble
+            try:
+                await self.writer.run(self.served.refresh)
+            except Exception as error:
+                if before is None and self.served.trouble is not None:
+                    event("the file cannot be read", logging.ERROR, error)
 
     async def stop(self) -> None:
         """Finish what is at work."""
-        for task in self._tasks:
-            task.cancel()
+        self._looking.cancel()
         self.jobs.close()
         for room in self.rooms.values():
             room.readers.close()
@@ -336,10 +297,11 @@ class Service:
         self.files.close()
         self.served.classifier.close()
 
-    def stop_reading(self) -> None:
-        """End the requests whose bodies have not come: nobody knows how long that would take."""
+    def begin_stop(self) -> None:
+        """End the requests whose bodies have not come, and have the jobs end, while others are still answered."""
         for room in self.rooms.values():
             room.bodies.stop()
+        self.jobs.end()
 
     def problem_of(self, error: Exception) -> Problem:
         """What a client is told of an error; the log tells more where nobody expected it."""
@@ -348,37 +310,31 @@ class Service:
             event("error", logging.ERROR, error, instance=problem.instance)
         return problem
 
-    def check_warm(self) -> None:
-        """Refuse to answer before all is loaded."""
-        if not self.served.is_warm:
-            raise Problem(
-                "not-ready",
-                "the service is starting: try again in a second, or a minute if it was never started before",
-                headers={"Retry-After": "1"},
-            )
-
     def check_ready(self) -> None:
-        """Also that the file can be read."""
+        """Refuse to answer while the file cannot be read."""
         if self.served.trouble is not None:
             raise Problem("not-ready", self.served.trouble)
-        self.check_warm()
 
     def start_job(self, job: Job, work: Callable[[Job], dict[str, Any]], place: str = "jobs") -> Response:
         """Have a job done; the answer says where to ask for it."""
         self.jobs.start(job, work)
         return schemas.answer(job.to_dict(), 202, {"Location": f"/v1/{place}/{job.id}"})
 
-    def read(self, kind: type[T], request: Request) -> T:
-        """The body of a request."""
-        call = call_of(request)
-        return requests.read(kind, call.head, call.body, request.scope["query_string"], self.settings.limits)
+    def start_change(self, kind: str, work: Callable[[Job], schemas.Changed]) -> Response:
+        """Have a job change the classifier."""
+
+        def change(job: Job) -> dict[str, Any]:
+            done = work(job)
+            event("change", kind=kind, transaction=done["transaction"], documents=done["changed"])
+            return dict(done)
+
+        return self.start_job(Job(kind, None, writes=True, is_owners=True), change)
 
     async def body(self, kind: type[T], request: Request) -> T:
-        """The same, on a thread if it is large."""
-        call = call_of(request)
-        if requests.is_small(call.head, call.body):
-            return self.read(kind, request)
-        return await call.room.readers.run(self.read, kind, request)
+        """The body of a request; a large one is read on a thread."""
+        call, query = call_of(request), request.scope["query_string"]
+        read = partial(requests.read, kind, call.head, call.body, query, self.settings.limits)
+        return read() if requests.is_small(call.head, call.body) else await call.room.readers.run(read)
 
     def sign(self, request: Request, work: Callable[P, R]) -> Callable[P, R]:
         """The same work, for the thread that writes; its changes say who made them, if the request does."""
@@ -390,26 +346,18 @@ class Service:
 
         return signed
 
-    def add_change(
-        self,
-        app: FastAPI,
-        path: str,
-        summary: str,
-        work: Callable[[T], Any],
-        body: type[T],
-        answer: type = schemas.Changed,
-        *problems: int,
-    ) -> None:
-        """Add a route that changes the classifier by its body."""
+    def add_change(self, api: schemas.Api, path: str, work: Callable[[T], Any], *problems: int) -> None:
+        """Add a route that changes the classifier; the annotations of the work are its body and its answer."""
+        kinds = get_type_hints(work)
 
         async def change(request: Request) -> Response:
-            done = await self.writer.run(self.sign(request, work), await self.body(body, request))
+            done = await self.writer.run(self.sign(request, work), await self.body(kinds["body"], request))
             number = {"transaction": done["transaction"]} if "transaction" in done else {}
             event("change", kind=work.__name__, **number, documents=done["changed"])
             return schemas.answer(done)
 
-        described = schemas.describe(summary, answer, 409, 507, *problems, token=True, body=body)
-        app.post(path, name=work.__name__, **described)(change)
+        change.__name__, change.__doc__ = work.__name__, work.__doc__
+        api.add(f"POST {path}", kinds["return"], 409, 507, *problems, token=True, body=kinds["body"])(change)
 
     async def while_there(self, request: Request, work: Callable[[Job], R]) -> R | None:
         """What work gives that ends when the client leaves; None if it has left."""

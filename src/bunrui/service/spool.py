@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from glob import escape, glob
 from typing import BinaryIO
@@ -58,7 +58,6 @@ class Folder:
         self.n_users = 0
         self.is_removed = False
         self._lock = threading.RLock()
-        self._waiting: list[Callable[[], object]] = []
         os.mkdir(self.path, 0o700)
 
     @property
@@ -79,16 +78,17 @@ class Folder:
             with self._lock:
                 self.n_users -= 1
                 self.asked = time.monotonic()
-                while self._waiting and not self.n_users:
-                    self._waiting.pop(0)()
+                self._delete_if_free()
 
-    def when_free(self, work: Callable[[], object]) -> None:
-        """Do something as soon as nobody uses it."""
+    def remove(self) -> None:
+        """Delete it, with all that is in it, as soon as nobody uses it."""
         with self._lock:
-            if self.n_users:
-                self._waiting.append(work)
-            else:
-                work()
+            self.is_removed = True
+            self._delete_if_free()
+
+    def _delete_if_free(self) -> None:
+        if self.is_removed and not self.n_users:
+            shutil.rmtree(self.path, ignore_errors=True)
 
     def grow(self, n_bytes: int) -> None:
         """Count more bytes in it, or fewer."""
@@ -112,34 +112,23 @@ class Files:
             _remove_stale()
             self._root = tempfile.mkdtemp(prefix=_PREFIX)
             self._held = _lock(self._root)
-        n_alike = sum(other.is_owners == is_owners for other in list(self._folders.values()))
-        if n_alike >= _MOST_FOLDERS:
-            idle = [other for other in self._idle() if other.is_owners == is_owners]
-            if not idle:
-                raise _no_room(f"there are {n_alike:,} files in use already")
-            self.remove(min(idle, key=lambda other: other.asked))
+        alike = self._alike(is_owners)
+        if len(alike) >= _MOST_FOLDERS:
+            idle = next((other for other in alike if not other.n_users), None)
+            if idle is None:
+                raise _no_room(f"there are {len(alike):,} files in use already")
+            idle.remove()
         folder = Folder(self._root, is_owners)
         self._folders[folder.id] = folder
         return folder
 
     def sweep(self) -> None:
         """Remove what nobody has asked for."""
-        now = time.monotonic()
-        for folder in self._idle():
-            if folder.asked + _PATIENCE < now:
-                self.remove(folder)
-
-    def put(self, name: str, data: bytes | bytearray) -> Folder:
-        """The folder of a file that has come as a whole."""
-        folder = self.create(True)
-        folder.name = name
-        try:
-            with open(folder.file, "wb") as file:
-                self.write(folder, file, data)
-        except BaseException:
-            self.remove(folder)
-            raise
-        return folder
+        for folder in list(self._folders.values()):
+            if not folder.n_users and folder.asked + _PATIENCE < time.monotonic():
+                folder.remove()
+            if folder.is_removed and not folder.n_users:
+                self._folders.pop(folder.id, None)
 
     def write(self, folder: Folder, file: BinaryIO, data: bytes | bytearray) -> None:
         """Write on, if there is room."""
@@ -149,14 +138,12 @@ class Files:
 
     def make_room(self, folder: Folder) -> None:
         """Remove what was not asked for longest, where folders are too large together."""
-        alike = [other for other in list(self._folders.values()) if other.is_owners == folder.is_owners]
+        alike = self._alike(folder.is_owners)
         over = sum(other.n_bytes for other in alike) - _LARGEST * self.most
-        for other in sorted(self._idle(), key=lambda other: other.asked):
-            if over <= 0:
-                return
-            if other is not folder and other.is_owners == folder.is_owners:
+        for other in alike:
+            if over > 0 and other is not folder and not other.n_users:
                 over -= other.n_bytes
-                self.remove(other)
+                other.remove()
         if over > 0:
             raise _no_room(f"files may take {_LARGEST * self.most:,} bytes on disk together")
 
@@ -178,17 +165,7 @@ class Files:
                 yield
         finally:
             for folder in folders if remove else ():
-                self.remove(folder)
-
-    def remove(self, folder: Folder) -> None:
-        """Delete it, with all that is in it, as soon as nobody uses it."""
-        folder.is_removed = True
-
-        def delete() -> None:
-            self._folders.pop(folder.id, None)
-            shutil.rmtree(folder.path, ignore_errors=True)
-
-        folder.when_free(delete)
+                folder.remove()
 
     def close(self) -> None:
         """Delete all."""
@@ -200,8 +177,11 @@ class Files:
             os.close(self._held)
             self._held = -1
 
-    def _idle(self) -> list[Folder]:
-        return [folder for folder in list(self._folders.values()) if not folder.n_users]
+    def _alike(self, is_owners: bool) -> list[Folder]:
+        """The folders of clients with the token, or of the others; the one that nobody asked for longest first."""
+        there = [folder for folder in list(self._folders.values()) if folder.n_users or not folder.is_removed]
+        alike = [folder for folder in there if folder.is_owners == is_owners]
+        return sorted(alike, key=lambda folder: folder.asked)
 
 
 def _no_room(why: str) -> Problem:

@@ -218,20 +218,10 @@ def find_suspects(clf: AnyClassifier, documents: list[Document], kept: Collectio
             members = explanation.to_dict()
             members["contributions"] = members["contributions"][:_MOST_CONTRIBUTIONS]
             html = explanation_html(explanation.reverse(), table=False)  # blue speaks for the label that it has
-        shown.append(
-            {
-                "digest": document.digest,
-                "text": excerpt(readable(document.text), _LONGEST),
-                "given": list(suspect.given),
-                "suggested": suspect.suggested,
-                "probability": suspect.probability,
-                "suggested_probability": suspect.suggested_probability,
-                "doubts": [doubt._asdict() for doubt in suspect.doubts],
-                "better": list(suspect.better),
-                "explanation": members,
-                "html": html,
-            }
-        )
+        about = suspect._asdict() | {"doubts": [doubt._asdict() for doubt in suspect.doubts], "better": suspect.better}
+        about |= {"digest": document.digest, "text": excerpt(readable(document.text), _LONGEST)}
+        del about["row"]
+        shown.append(about | {"explanation": members, "html": html})
     return {"documents": len(documents), "n_suspects": len(suspects), "suspects": shown}
 
 

@@ -9,22 +9,20 @@ POST /v1/teach/unlabelled use the documents as texts without a label, too
 GET  /v1/teach/progress   the accuracy, its curve, and how many answers a wish takes
 
 An answer is in the classifier's file before it is confirmed, which waits for the disk.  So a client asks for its next
-questions before it needs them: they are made ready on another thread, and `next` only hands them out.
+questions before it needs them.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from threading import Lock
 from typing import Annotated, Any
 
 import pyarrow as pa
-from fastapi import FastAPI, Query, Request, Response
-from starlette.background import BackgroundTask
+from fastapi import Query, Request, Response
 
 from bunrui.engines.labelgroups import check_new, label_sets
 from bunrui.errors import BunruiError
@@ -32,17 +30,17 @@ from bunrui.evaluation.crossvalidation import CurvePoint
 from bunrui.labels import given_labels, plain, type_of
 from bunrui.selection import Question, Queue, queue
 from bunrui.service import schemas
+from bunrui.service.admission import BYTES
 from bunrui.service.errors import Problem
 from bunrui.service.intake import BodyName, Column, Encoding, Header, Ids, Intake, SkipBad
 from bunrui.service.jobs import Job
-from bunrui.service.schemas import answer, describe
+from bunrui.service.schemas import Api, answer
 from bunrui.service.service import Served, Service, call_of
 from bunrui.store.creation import temporary_beside
 from bunrui.views.evaluation import learning_chart
 
 _SUFFIX = ".pool"
-_READY = 4
-_MOST_CLIENTS = 100
+_MOST_OUT = 1000  # questions that clients have, and may never answer
 _MOST_LABELS = 10_000
 _CHARACTERS = 20_000
 """Of a document that is shown."""
@@ -56,8 +54,8 @@ class Teaching:
         self._lock = Lock()
         self._queue: Queue | None = None
         self._name, self._labels = "", list[str]()
-        self._ready: deque[Question] = deque()
-        self._out: dict[str, dict[str, Question]] = {}
+        # Who was given which question, by digest; those of the client that asked last stand last.
+        self._out: dict[str, tuple[str, Question]] = {}
         self._learned: dict[str, tuple[str | None, Question, Any]] = {}  # who has given which answer, by digest
         self._measured: tuple[Any, schemas.TaughtProgress] | None = None
 
@@ -68,13 +66,8 @@ class Teaching:
     def at_hand(self) -> Queue | None:
         """The queue, if it is in memory, and knows what the classifier of the service has learned."""
         known = self._queue
-        is_ours = known is not None and known.classifier is self._served.classifier
-        return known if is_ours and known is not None and known.is_current else None
-
-    @property
-    def has_documents(self) -> bool:
-        """Whether there are documents to teach with, in memory or not."""
-        return os.path.exists(self._path)
+        is_ours = known is not None and known.classifier is self._served.classifier and known.is_current
+        return known if is_ours else None
 
     # On the one thread that writes
 
@@ -106,7 +99,7 @@ class Teaching:
             if not known.is_current:
                 known.catch_up()
             return known
-        if not self.has_documents:
+        if not os.path.exists(self._path):
             return None
         try:
             with pa.OSFile(self._path) as file, pa.ipc.open_file(file) as reader:
@@ -127,8 +120,8 @@ class Teaching:
     def _replace(self, asked: Queue | None, name: str, labels: list[Any]) -> None:
         with self._lock:
             self._queue, self._name, self._labels = asked, name, labels
-            for questions in (self._ready, self._out, self._learned):
-                questions.clear()
+            self._out.clear()
+            self._learned.clear()
 
     def needed(self) -> Queue:
         """The queue, or a problem where there is none."""
@@ -139,11 +132,8 @@ class Teaching:
         return found
 
     def state(self) -> schemas.Taught:
-        """How far it is, after a look at the file."""
-        return self.describe(self.open())
-
-    def describe(self, asked: Queue | None) -> schemas.Taught:
-        """How far a queue is; on any thread."""
+        """How far it is."""
+        asked = self.open()
         if asked is None:
             return schemas.Taught(name="", documents=0, answers=0, left=0, skipped=0, copies=0, blank=0, labels=[])
         known = self._served.labels()
@@ -159,9 +149,10 @@ class Teaching:
         }
 
     def answer(self, body: schemas.Answer) -> schemas.Answered:
-        """Learn the labels of a document, or skip it."""
+        """Learn an answer: the labels of a document.  Without labels it is skipped."""
         asked = self.needed()
-        given_to, question = self._find(asked, body.digest)
+        # After a restart, nobody knows who was given the question, and which guess came with it.
+        given_to, question = self._out.get(body.digest) or (None, asked.question(body.digest))
         client = given_to if body.client is None else body.client
         is_learned = False
         if body.labels is None:
@@ -175,8 +166,7 @@ class Teaching:
             self._labels += [label for label in labels if is_learned and label not in self._labels]
         has = asked.answer_to(question)
         with self._lock:
-            for known in self._out.values():
-                known.pop(body.digest, None)
+            self._out.pop(body.digest, None)
             if is_learned:
                 self._learned[body.digest] = client, question, has
         return {
@@ -189,7 +179,10 @@ class Teaching:
         }
 
     def undo(self, body: schemas.TakeBack) -> schemas.TakenBack:
-        """Take an answer back; the question is given to who has answered it, and nobody else may undo it."""
+        """Take an answer back.
+
+        The question goes to the client that has answered it, and nobody else may undo it.
+        """
         asked = self.needed()
         known = self._learned.get(body.digest)
         client, question, given = known or ("", asked.question(body.digest), None)
@@ -201,32 +194,18 @@ class Teaching:
         if is_undone:
             with self._lock:
                 del self._learned[body.digest]
-                self._given(body.client)[question.digest] = question
+                self._out[question.digest] = body.client, question
         return {"changed": int(is_undone), "question": _as_dict(question), "answers": len(asked.answers)}
 
     def use_unlabelled(self) -> schemas.Changed:
         """Use the documents as texts without a label, too."""
         asked = self.needed()
-        classifier = self._served.classifier
-        before, n_before = classifier.last_seen, len(classifier.memory.pool)
+        pool = self._served.classifier.memory.pool
+        before = len(pool)
         asked.use_unlabelled()
-        now = classifier.last_seen
-        return {
-            "transaction": now if now != before else None,
-            "changed": len(classifier.memory.pool) - n_before,
-            "documents": classifier.counts.n_docs,
-        }
+        return self._served.changed(len(pool) - before)
 
     # On any thread
-
-    def fill(self) -> None:
-        """Make the next questions ready."""
-        while (asked := self.at_hand()) is not None and len(self._ready) < _READY:
-            question = asked.ask()
-            with self._lock:
-                if question is None or self._queue is not asked:
-                    return
-                self._ready.append(question)
 
     def hand_out(self, client: str, n: int, *, again: bool = False) -> list[schemas.Question] | None:
         """The questions of a client: those that it was given before, and new ones; None where no queue is at hand."""
@@ -236,66 +215,18 @@ class Teaching:
                 return None
             if again:
                 asked.ask_again(skipped=True)
-            return self._hand_out(asked, client, n, predicts=True)
-
-    def hand_out_ready(self, client: str, n: int) -> list[schemas.Question] | None:
-        """The same at once; None where questions have to be made first: that takes a thread.
-
-        While an answer is learned, the way to a thread and back took twice as long as all the rest.
-        """
-        if not self._lock.acquire(blocking=False):
-            return None
-        try:
-            asked = self.at_hand()
-            found = [] if asked is None else self._hand_out(asked, client, n, predicts=False)
-            return found if len(found) == n else None
-        finally:
-            self._lock.release()
-
-    def _hand_out(self, asked: Queue, client: str, n: int, *, predicts: bool) -> list[schemas.Question]:
-        mine = self._given(client)
-        for digest in [digest for digest, known in mine.items() if not asked.is_open(known)]:
-            del mine[digest]
-        while len(mine) < n:
-            question = self._next_ready(asked)
-            if question is None and predicts:
-                question = asked.ask() or self._of_others(asked, client)
-            if question is None:
-                break
-            mine[question.digest] = question
-        return [_as_dict(question) for question in list(mine.values())[:n]]
-
-    def _next_ready(self, asked: Queue) -> Question | None:
-        while self._ready:
-            question = self._ready.popleft()
-            if asked.is_open(question):
-                return question
-        return None
-
-    def _of_others(self, asked: Queue, client: str) -> Question | None:
-        """A question that another client has had longest: when there are no others, it may have left."""
-        for other, given in self._out.items():
-            for digest, question in list(given.items()):
-                if other != client:
-                    del given[digest]
-                    if asked.is_open(question):
-                        return question
-        return None
-
-    def _given(self, client: str) -> dict[str, Question]:
-        mine = self._out.pop(client, {})
-        while len(self._out) >= _MOST_CLIENTS:
-            self._ready.extend(self._out.pop(next(iter(self._out))).values())  # it has left: others answer these
-        self._out[client] = mine  # those who asked last stand last
-        return mine
-
-    def _find(self, asked: Queue, digest: str) -> tuple[str | None, Question]:
-        """Who was given a question, and the question with its guess; or made anew, after a restart."""
-        with self._lock:
-            for client, known in self._out.items():
-                if digest in known:
-                    return client, known[digest]
-        return None, asked.question(digest)
+            given = [(owner, question) for owner, question in self._out.values() if asked.is_open(question)]
+            mine = [question for owner, question in given if owner == client]
+            others = [(owner, question) for owner, question in given if owner != client]
+            while len(mine) < n:
+                question = asked.ask() if len(given) < _MOST_OUT else None
+                if question is None and not others:
+                    break
+                # When there are no more, this client gets what another has had longest: that one may have left.
+                mine.append(question or others.pop(0)[1])
+            self._out = {question.digest: (owner, question) for owner, question in others}
+            self._out |= {question.digest: (client, question) for question in mine}
+            return [_as_dict(question) for question in mine[:n]]
 
     def progress(self, asked: Queue, wish: float) -> schemas.TaughtProgress:
         """How good the classifier is; measured again when the classifier or an answer has changed."""
@@ -304,28 +235,28 @@ class Teaching:
         if known is not None and known[0] == version:
             return known[1]
         curve = asked.curve()
+        estimate, forecast, low, high, html = None, None, None, None, ""
+        if curve.answers:
+            estimate, forecast = curve.points[-1].estimate, curve.forecast(wish)
+            low, high = estimate.interval
+            html = learning_chart(
+                [CurvePoint(n, one.accuracy, *one.interval) for n, one in curve.points], has_band=True
+            )
         found: schemas.TaughtProgress = {
             "answers": len(asked.answers),
             "left": len(asked),
             "guessed": asked.n_guessed,
             "agreed": asked.n_agreed,
             "trained": asked.classifier.needs_documents,
-            "sample": 0,
-            "accuracy": None,
-            "low": None,
-            "high": None,
-            "forecast": None,
-            "html": "",
+            "sample": estimate.n if estimate else 0,
+            "accuracy": estimate.accuracy if estimate else None,
+            "low": low,
+            "high": high,
+            "forecast": None
+            if forecast is None
+            else {"likely": forecast.likely, "low": forecast.low, "high": forecast.high},
+            "html": html,
         }
-        if curve.answers:
-            _, estimate = curve.points[-1]
-            points = [CurvePoint(n, one.accuracy, *one.interval) for n, one in curve.points]
-            forecast = curve.forecast(wish)
-            found |= {"sample": estimate.n, "accuracy": estimate.accuracy}
-            found["low"], found["high"] = estimate.interval
-            if forecast is not None:
-                found["forecast"] = {"likely": forecast.likely, "low": forecast.low, "high": forecast.high}
-            found["html"] = learning_chart(points, has_band=True)
         self._measured = version, found
         return found
 
@@ -350,41 +281,38 @@ def _write(table: pa.Table, path: str) -> None:
         os.fsync(file.fileno())
 
 
-def add_teach(app: FastAPI, service: Service) -> None:
+def add_teach(api: Api, service: Service) -> None:
     """Add the routes."""
     teaching, writer = Teaching(service.served), service.writer
-
-    def describe_teaching(summary: str, answer: type, *problems: int, **more: Any) -> dict[str, Any]:
-        return describe(summary, answer, 409, *problems, token=True, **more)
 
     async def opened() -> Queue:
         """The queue; who finds it in memory does not wait for the thread that writes."""
         known = teaching.at_hand()
         return await writer.run(teaching.needed) if known is None else known
 
-    @app.get("/v1/teach", **describe_teaching("How far teaching is", schemas.Taught))
+    @api.add("GET /v1/teach", schemas.Taught, 409, token=True)
     async def state(request: Request) -> Response:
-        known = teaching.at_hand()
-        if known is None and teaching.has_documents:
-            return answer(await writer.run(teaching.state))
-        return answer(await call_of(request).room.lookups.run(teaching.describe, known))
+        """How far teaching is."""
+        return answer(await call_of(request).room.lookups.run(teaching.state))
 
-    @app.post(
-        "/v1/teach",
-        **describe_teaching("Take documents to teach with", schemas.Job, 404, 507, is_file=True, status=202),
-    )
+    @api.add("POST /v1/teach", schemas.Job, 404, 409, 507, token=True, body=(BYTES,), status=202)
     async def begin(
         request: Request,
         name: BodyName = "",
         file: Ids = None,
         text: Column = None,
-        labels: Annotated[
-            str, Query(max_length=3_000, description="Names of labels in the order of keys, as a JSON list.")
-        ] = "[]",
+        labels: Annotated[str, Query(max_length=3_000)] = "[]",
         encoding: Encoding = "utf-8",
         skip_bad: SkipBad = False,
         header: Header = True,
     ) -> Response:
+        """Take documents to teach with.
+
+        Parameters
+        ----------
+        labels
+            Names of labels in the order of keys, as a JSON list.
+        """
         names = _names(labels, service.served.classifier.label_type)
         intake = Intake(service, request, name, file, encoding, header)
 
@@ -399,45 +327,42 @@ def add_teach(app: FastAPI, service: Service) -> None:
 
         return service.start_job(Job("teach", None, is_private=True, is_owners=True), work)
 
-    @app.delete("/v1/teach", **describe_teaching("Let go of the documents; what was learned stays", schemas.Taught))
+    @api.add("DELETE /v1/teach", schemas.Taught, 409, token=True)
     async def end() -> Response:
+        """Let go of the documents; what was learned stays."""
         return answer(await writer.run(teaching.end))
 
-    @app.post("/v1/teach/next", **describe_teaching("The next questions", schemas.Questions, 404, body=schemas.Ask))
+    @api.add("POST /v1/teach/next", schemas.Questions, 404, 409, token=True, body=schemas.Ask)
     async def ask(request: Request) -> Response:
+        """The next questions."""
         body = await service.body(schemas.Ask, request)
-        readers = call_of(request).room.readers
-        found = None if body.skipped else teaching.hand_out_ready(body.client, body.n)
+        found = None
         while found is None:  # again if somebody sends other documents at this moment
             await opened()
+            readers = call_of(request).room.readers
             found = await readers.run(teaching.hand_out, body.client, body.n, again=body.skipped)
-        response = answer(schemas.Questions(questions=found))
-        response.background = BackgroundTask(readers.run, teaching.fill)
-        return response
+        return answer(schemas.Questions(questions=found))
 
-    service.add_change(
-        app, "/v1/teach/answer", "Learn an answer", teaching.answer, schemas.Answer, schemas.Answered, 404
-    )
-    service.add_change(
-        app, "/v1/teach/undo", "Take an answer back", teaching.undo, schemas.TakeBack, schemas.TakenBack, 404
-    )
+    service.add_change(api, "/v1/teach/answer", teaching.answer, 404)
+    service.add_change(api, "/v1/teach/undo", teaching.undo, 404)
 
-    @app.post(
-        "/v1/teach/unlabelled",
-        **describe_teaching("Use the documents as texts without a label, too", schemas.Changed, 404, 422, 507),
-    )
+    @api.add("POST /v1/teach/unlabelled", schemas.Changed, 404, 409, 422, 507, token=True)
     async def use_unlabelled(request: Request) -> Response:
-        """At most 5,000 of them, at random; they count only where they help.  /v1/unlabelled/unlearn ends it."""
+        """Use the documents as texts without a label, too.
+
+        At most 5,000 of them, at random; they count only where they help.  /v1/unlabelled/unlearn ends it.
+        """
         return answer(await writer.run(service.sign(request, teaching.use_unlabelled)))
 
-    @app.get(
-        "/v1/teach/progress",
-        **describe_teaching("The accuracy on the documents, and its curve", schemas.TaughtProgress, 404, 422),
-    )
-    async def progress(
-        request: Request,
-        wish: Annotated[float, Query(ge=0, le=1, description="An accuracy: how many answers does it take?")] = 0.9,
-    ) -> Response:
+    @api.add("GET /v1/teach/progress", schemas.TaughtProgress, 404, 409, 422, token=True)
+    async def progress(request: Request, wish: Annotated[float, Query(ge=0, le=1)] = 0.9) -> Response:
+        """The accuracy on the documents, and its curve.
+
+        Parameters
+        ----------
+        wish
+            An accuracy: how many answers does it take?
+        """
         asked = await opened()
         return answer(await call_of(request).room.readers.run(teaching.progress, asked, wish))
 

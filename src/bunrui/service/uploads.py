@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -42,6 +42,7 @@ _LONGEST_LABEL = 100  # characters
 _SENTENCE = 30
 _SORTED = 20  # rows with the same label, where a file is sorted by labels
 _WITH_HEADER = ("csv", "tsv", "tab", "xlsx")
+_TEXTS = (None, "csv", "tsv", "jsonl")
 _FEW = 10  # whole numbers that may be labels, however few rows there are
 
 _NO_COLUMN = "\0"
@@ -83,19 +84,15 @@ class Upload:
         is wanted, only the first rows are read, without their labels.
         """
         self._check_growth()
-        return self._with_header()._inspect(text, label, whole)
-
-    def _with_header(self) -> Upload:
-        return self if self.header is not None else replace(self, header=self._has_header())
-
-    def _inspect(self, text: str | None, label: str | None, whole: bool) -> dict[str, Any]:
+        if self.header is None:
+            return replace(self, header=self._has_header()).inspect(text, label, whole)
         columns, rows = self._table(label)
         choices = [name for name in columns if _may_be_labels(rows, name)]
         if columns:
             text = _guess_text(columns, label, rows) if text is None else text
             label = _guess_label(choices, text, rows, self.known) if label is None and self.given is None else label
         labelled = whole and (not columns or label is not None or self.given is not None)
-        progress = self._progress()
+        progress = _Bounded(self._check_size)
         labels: Counter[str] = Counter()
         n_docs = 0
         first: list[Row] = []
@@ -114,7 +111,7 @@ class Upload:
             "choices": choices,
             "rows": [_cut(row) for row in start],
             "header": self.header if self._format() in _WITH_HEADER else None,
-            "encoding": next(iter(progress.encodings), "utf-8") if self._is_text() else None,
+            "encoding": next(iter(progress.encodings), "utf-8") if self._format() in _TEXTS else None,
             "text": text,
             "label": label,
             "documents": n_docs if whole else None,
@@ -124,18 +121,13 @@ class Upload:
         }
 
     def batches(
-        self,
-        text: str | None,
-        label: str | None,
-        skip_bad: bool,
-        labelled: bool = True,
-        label_type: str | None = None,
+        self, text: str | None, label: str | None, skip_bad: bool, labelled: bool = True, label_type: str | None = None
     ) -> Iterator[pa.RecordBatch]:
         """Batches of its documents; a type of labels has its name."""
         self._check_growth()
         kind = None if label_type is None else TYPES[label_type]
         reader = self._reader(text, label, skip_bad=skip_bad, labelled=labelled, label_type=kind)
-        yield from self._limited(reader.batches(self._progress()))
+        yield from self._limited(reader.batches(_Bounded(self._check_size)))
 
     def rows(self, text: str | None, skip_bad: bool) -> Iterator[Any]:
         """Batches of its documents, with their whole rows and without labels.
@@ -143,12 +135,14 @@ class Upload:
         After each comes how much was read, and at the end what was left out.
         """
         self._check_growth()
-        found = self._with_header()
+        if self.header is None:
+            yield from replace(self, header=self._has_header()).rows(text, skip_bad)
+            return
         if text is None:
-            columns, rows = found._table(None)
+            columns, rows = self._table(None)
             text = _guess_text(columns, None, rows) if columns else None
-        progress = self._progress()
-        reader = found._reader(text, None, skip_bad=skip_bad, batch_bytes=_LARGE_BATCH, labelled=False, rows=True)
+        progress = _Bounded(self._check_size)
+        reader = self._reader(text, None, skip_bad=skip_bad, batch_bytes=_LARGE_BATCH, labelled=False, rows=True)
         for batch in self._limited(reader.batches(progress)):
             yield batch
             yield {"share": progress.bytes_read / max(1, self.n_bytes)}
@@ -191,15 +185,9 @@ class Upload:
             format, compression = find_format(name, name, None)
             yield Source(name, path, None, format, compression, None, os.path.getsize(path))
 
-    def _progress(self) -> Progress:
-        return _Bounded(self._check_size)
-
     def _format(self) -> str | None:
         """Of the first file; None where the first bytes will tell."""
         return next(self._sources()).format or None
-
-    def _is_text(self) -> bool:
-        return self._format() in (None, "csv", "tsv", "jsonl")
 
     def _check_growth(self) -> None:
         """Refuse a file that is too large unpacked before anything of it is kept: it may be one long cell."""
@@ -243,50 +231,45 @@ class Upload:
         try:
             yield
         except (MemoryError, DataError) as error:
-            if isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError):
-                raise self._too_much() from error
-            raise
-
-    def _too_much(self) -> Problem:
-        name = self.files[0][0]
-        if self.memory < _MOST_MEMORY:
-            return self._too_large()
-        said = f"{name} needs more than {_MOST_MEMORY:,} bytes of memory to be read: cut its longest rows"
-        return Problem("too-large", said, cause="memory", file=name, most=_MOST_MEMORY)
+            if not isinstance(error, MemoryError) and not isinstance(error.__cause__, MemoryError):
+                raise
+            if self.memory < _MOST_MEMORY:
+                raise self._too_large() from error
+            name = self.files[0][0]
+            said = f"{name} needs more than {_MOST_MEMORY:,} bytes of memory to be read: cut its longest rows"
+            raise Problem("too-large", said, cause="memory", file=name, most=_MOST_MEMORY) from error
 
     def _table(self, label: str | None) -> tuple[list[str], list[Row]]:
         """The columns and the first rows; nothing of a format that has no columns."""
-        if self._format() not in TABLES:
-            return [], []
         failure: DataError | None = None
         # Cells are no lists, but labels may be: where a column stands in the way, it may be that of the labels.
-        for apart in (_NO_COLUMN, *([label] if label else []), *LABEL_NAMES):
+        for apart in (_NO_COLUMN, label, *LABEL_NAMES) if self._format() in TABLES else ():
             try:
-                return self._cells(apart)
+                if apart:
+                    return self._cells(apart)
             except DataError as error:
                 failure = failure or error
-        assert failure is not None
-        raise failure
+        if failure is not None:
+            raise failure
+        return [], []
 
     def _cells(self, apart: str) -> tuple[list[str], list[Row]]:
-        names, rows = self._read_cells(apart)
-        if apart == _NO_COLUMN or not rows:
-            return names, rows
-        for batch in self._reader(names[0], apart, skip_bad=True).batches(self._progress()):
-            for row, value in zip(rows, batch["label"].to_pylist(), strict=False):
-                row[apart] = value
-            break
-        return [*names, apart], rows
-
-    def _read_cells(self, apart: str) -> tuple[list[str], list[Row]]:
+        """The columns and the first rows, where a column is read as labels."""
         reader = self._reader(None, apart, skip_bad=True, batch_bytes=_HEAD, labelled=False, columns=True)
-        progress = self._progress()
-        for batch in reader.batches(progress):
-            rows = [json.loads(text) for text in batch["text"].slice(0, _GUESSED_FROM).to_pylist()]
-            return list(progress.columns), rows
-        if progress.skipped:
-            raise progress.skipped[0]
-        return list(progress.columns), []
+        progress = _Bounded(self._check_size)
+        batch = next(reader.batches(progress), None)
+        columns = list(progress.columns)
+        if batch is None:
+            if progress.skipped:
+                raise progress.skipped[0]
+            return columns, []
+        rows = [json.loads(text) for text in batch["text"].slice(0, _GUESSED_FROM).to_pylist()]
+        if apart != _NO_COLUMN:
+            labelled = next(self._reader(columns[0], apart, skip_bad=True).batches(_Bounded(self._check_size)), None)
+            for row, value in zip(rows, [] if labelled is None else labelled["label"].to_pylist(), strict=False):
+                row[apart] = value
+            columns.append(apart)
+        return columns, rows
 
 
 class _Bounded(Progress):
@@ -309,7 +292,7 @@ Send = Callable[[Any], None]
 
 def read_apart(send: Send, about: Any, how: str, *args: Any) -> None:
     """Send what a method of `Upload` gives."""
-    upload = Upload(*about)
+    upload = Upload(**about)
     with upload.within_memory():
         found = getattr(upload, how)(*args)
         for told in [found] if isinstance(found, dict) else found:
@@ -327,9 +310,8 @@ def _skipped(progress: Progress) -> dict[str, Any]:
 
 def all_apart(job: Job, upload: Upload, how: Callable[..., Any], *args: Any) -> Generator[Any]:
     """What a method of `Upload` gives, from a process of its own."""
-    about = upload.files, upload.encoding, upload.most_bytes, upload.header, upload.given, upload.known
     try:
-        yield from run_apart(job, read_apart, about, how.__name__, *args, memory=upload.memory)
+        yield from run_apart(job, read_apart, asdict(upload), how.__name__, *args, memory=upload.memory)
     except Died:
         name = upload.files[0][0]
         said = f"{name} is damaged: get or write it again"
