@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from bunrui.documents.huggingface import batches_of, is_dataset, tables_of, with_names
+from bunrui.documents.huggingface import batches_of, is_dataset, is_list, tables_of, with_names
 from bunrui.documents.sources import Progress, Source, Stream
-from bunrui.documents.tabular import add_row, take_columns, tidy_columns, to_cells
-from bunrui.documents.validation import COUNTS, STRING, TOKENS, Object, Reading, Rows, each_once, label_type
-from bunrui.errors import DataError, EncodingError
+from bunrui.documents.tabular import is_string, read_columns, take_columns, to_cells, to_strings, with_rows
+from bunrui.documents.validation import COUNTS, STRING, TOKENS, Batches, Reading, each_once, label_type
+from bunrui.errors import DataError
 
 _BYTES = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
 _MOST_ROWS = 1 << 20
@@ -25,7 +25,7 @@ ERRORS = (pa.ArrowException, OSError, UnicodeDecodeError)
 """Errors of pyarrow about files; the last one where the name of a column is no text."""
 
 
-def read_parquet(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
+def read_parquet(stream: Stream, reading: Reading) -> Batches:
     """Batches of a Parquet file."""
     try:
         # Reading ahead keeps all of it until the file is closed: worth it only where every request takes its time.
@@ -55,7 +55,7 @@ def _n_rows(file: Any, reading: Reading) -> int:
     return int(min(_MOST_ROWS, n_rows))
 
 
-def read_arrow(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
+def read_arrow(stream: Stream, reading: Reading) -> Batches:
     """Batches of an Arrow IPC file or stream."""
     try:
         file, is_file = _open_ipc(stream)
@@ -87,7 +87,7 @@ def schema_of(source: Source) -> pa.Schema | None:
     return pa.schema([field.with_name(name) for field, name in fields], found.metadata)
 
 
-def read_table(reading: Reading) -> Iterator[pa.RecordBatch]:
+def read_table(reading: Reading) -> Batches:
     """Batches of a table or dataset in memory."""
     table = reading.source.table
     batches = tables_of(table) if is_dataset(table) else iter(pa.RecordBatchReader.from_stream(table))
@@ -106,7 +106,7 @@ def _select(batches: Iterator[Any], reading: Reading) -> Iterator[Any]:
     return batches if reading.options.rows else (batch.select(reading.columns) for batch in batches)
 
 
-def read_batches(batches: Iterator[Any], reading: Reading, n_rows: int | None) -> Iterator[pa.RecordBatch]:
+def read_batches(batches: Iterator[Any], reading: Reading, n_rows: int | None) -> Batches:
     """The documents of batches that have the wanted columns, and may have more; `n_rows` in all, if that is known."""
     reading.unit = "row"
     options, texts, done = reading.options, frozenset(reading.options.text), 0
@@ -123,27 +123,23 @@ def read_batches(batches: Iterator[Any], reading: Reading, n_rows: int | None) -
         )
         for part in _halve(whole, options.batch_bytes):
             narrow = {name: _narrow(part.column(name)) for name in part.schema.names}
-            out = _quick(narrow, reading, done)
-            if out is None:
-                out = _slow(narrow, part.num_rows, reading, done)
+            out = read_columns(reading, narrow, np.arange(part.num_rows) + done + 1)
             done += part.num_rows
             if n_rows and reading.source.size:
                 reading.progress.bytes_read = reading.bytes_before + reading.source.size * done // n_rows
-            if out is not None and out.num_rows:
-                yield _with_rows(out, batch, before, reading) if options.rows else out
+            yield _with_rows(out, batch, before, reading) if options.rows else out
 
 
-def _with_rows(out: pa.RecordBatch, batch: pa.RecordBatch, before: int, reading: Reading) -> pa.RecordBatch:
-    places = out["line"].to_numpy() - 1 - before
-    rows = pa.StructArray.from_arrays(batch.columns, each_once(batch.schema.names))
-    # Not always `take`: Arrow has none for some types, and bad rows are rare.
-    is_all = places[-1] - places[0] + 1 == len(places)
-    rows = rows.slice(places[0], len(places)) if is_all else rows.take(pa.array(places))
+def _with_rows(
+    out: pa.RecordBatch | None, batch: pa.RecordBatch, before: int, reading: Reading
+) -> pa.RecordBatch | None:
+    out = with_rows(out, np.arange(batch.num_rows) + before + 1, batch.columns, batch.schema.names)
     try:
-        rows.validate(full=True)
+        if out is not None:
+            out["row"].validate(full=True)
     except pa.ArrowInvalid as error:
         raise _damage_error(error, reading) from error
-    return out.append_column("row", rows)
+    return out
 
 
 def _damage_error(error: Exception, reading: Reading) -> DataError:
@@ -195,38 +191,6 @@ def _halve(batch: pa.RecordBatch, n_bytes: int) -> Iterator[pa.RecordBatch]:
         yield batch
 
 
-def _quick(columns: dict[str, pa.Array], reading: Reading, done: int) -> pa.RecordBatch | None:
-    try:
-        for column in columns.values():
-            column.validate(full=True)
-    except pa.ArrowInvalid:
-        return None
-    n_rows = len(next(iter(columns.values())))
-    return tidy_columns(reading, columns, np.arange(n_rows) + done + 1)
-
-
-def _slow(columns: dict[str, pa.Array], n_rows: int, reading: Reading, done: int) -> pa.RecordBatch | None:
-    rows = Rows(reading)
-    for at in range(n_rows):
-        line = done + at + 1
-        try:
-            values = {name: _read_value(column[at]) for name, column in columns.items()}
-        except UnicodeDecodeError as error:
-            shown = error.object[error.start : error.start + 4].hex(" ")
-            what = f"the bytes {shown} are not valid utf-8: decode the text before it is written"
-            reading.fail(EncodingError(what, **reading.place(line)))
-        except (ValueError, OverflowError) as error:  # a date beyond the calendar
-            reading.refuse(f"a cell cannot be read: {error}", line)
-        else:
-            add_row(rows, values, line)
-    return rows.batch()
-
-
-def _read_value(scalar: Any) -> Any:
-    value = scalar.as_py()
-    return value if value is None or scalar.type != COUNTS else Object(value)
-
-
 # --- types
 
 
@@ -234,22 +198,17 @@ def _normalise(array: pa.Array, name: str, reading: Reading, *, is_text: bool) -
     """A column as large strings, lists of strings or maps from string to int64."""
     if is_text and reading.options.columns:
         return to_cells(array, name, reading.source.name)
+    array = to_strings(array)
     kind = array.type
     try:
-        if pa.types.is_dictionary(kind):
-            # Not dictionary_decode: it knows no string_view.
-            array = array.dictionary.cast(pa.large_string()).take(array.indices)
-            return _normalise(array, name, reading, is_text=is_text)
-        if _is_string(kind) or pa.types.is_null(kind):
-            return array.cast(pa.large_string())
-        if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-            return pc.cast(array, options=pc.CastOptions(pa.large_string(), allow_invalid_utf8=True))
-        if pa.types.is_map(kind) and is_text and pa.types.is_integer(kind.item_type) and _is_string(kind.key_type):
+        if pa.types.is_large_string(kind):
+            return array
+        if pa.types.is_map(kind) and is_text and pa.types.is_integer(kind.item_type) and is_string(kind.key_type):
             return array.cast(COUNTS)
         if pa.types.is_struct(kind) and is_text and all(pa.types.is_integer(field.type) for field in kind):
             rows = array.to_pylist()
             return pa.array([row and [(k, v) for k, v in row.items() if v is not None] for row in rows], COUNTS)
-        if _is_list(kind) and (_is_string(kind.value_type) or not is_text):
+        if is_list(kind) and (is_string(kind.value_type) or not is_text):
             return array.cast(TOKENS)
         if not is_text and not pa.types.is_nested(kind):
             return (pc.if_else(pc.is_nan(array), None, array) if pa.types.is_floating(kind) else array).cast(STRING)
@@ -261,11 +220,3 @@ def _normalise(array: pa.Array, name: str, reading: Reading, *, is_text: bool) -
 
 def _narrow(array: pa.Array) -> pa.Array:
     return array.cast(STRING) if array.type == pa.large_string() else array
-
-
-def _is_string(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))

@@ -120,7 +120,7 @@ def with_names(batch: pa.RecordBatch, name: str, reading: Reading) -> pa.Array:
 def _decode(column: pa.Array, names: list[str]) -> pa.Array:
     """Names in the place of integers; an IndexError has the integer that has none."""
     kind = column.type
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+    if is_list(kind):
         sizes = pc.list_value_length(column).fill_null(0).to_numpy()
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         is_null = np.append(column.is_null().to_numpy(zero_copy_only=False), False)
@@ -132,6 +132,11 @@ def _decode(column: pa.Array, names: list[str]) -> pa.Array:
     if len(strange):
         raise IndexError(strange[0])
     return pa.array(names, pa.string()).take(pa.array(codes, mask=codes == _NO_LABEL))
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Whether a type is one of lists."""
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 @lru_cache(8)
