@@ -91,10 +91,10 @@ def _read_header(block: Block, reading: Reading, delimiter: bytes, quotes: bool)
         line = block.line + block.data.count(b"\n", 0, first.start)
         raise DataError(first.problem, cause="quotes", **reading.place(line))
     below = ([_text(f) for f in record.fields] for record in split_records(block.data[first.end :], delimiter, quotes))
-    names = name_columns(reading, [_text(field) for field in first.fields], below, delimiter)
+    columns = name_columns(reading, [_text(field) for field in first.fields], below, delimiter)
     end = first.end if reading.options.header else first.start
     line = block.line + block.data.count(b"\n", 0, end)
-    return _Table(reading, names, delimiter, quotes), Block(block.data[end:], line, block.valid)
+    return _Table(reading, *columns, delimiter, quotes), Block(block.data[end:], line, block.valid)
 
 
 def _text(field: bytes) -> str:
@@ -103,8 +103,8 @@ def _text(field: bytes) -> str:
 
 def name_columns(
     reading: Reading, first: list[str], below: Iterator[list[str]], delimiter: bytes | None = None
-) -> list[str]:
-    """The names of the columns, checked: the first row has them, or they are numbers; `below` are other rows."""
+) -> tuple[list[str], dict[str, int]]:
+    """The names of the columns, checked, and the places of those that are wanted; `below` are some rows."""
     names, is_row = first, False
     if not reading.options.header:
         names = [str(number) for number in range(1, len(first) + 1)]
@@ -113,7 +113,8 @@ def name_columns(
     if reading.options.columns:
         names = [name.strip() for name in names]
     take_columns(reading, names, _hint(names, delimiter, is_row, reading) if delimiter else ())
-    return names
+    places = {name: at for at, name in enumerate(names)}
+    return names, {name: places[name] for name in reading.columns}
 
 
 def looks_like_row(names: list[str], below: Iterator[list[str]], wanted: Sequence[str] = ()) -> bool:
@@ -208,13 +209,15 @@ def _folded(names: Sequence[str]) -> set[str]:
 class _Table:
     """How to read blocks below a header."""
 
-    def __init__(self, reading: Reading, names: list[str], delimiter: bytes, quotes: bool) -> None:
-        self._reading, self._names, self._delimiter, self._quotes = reading, names, delimiter, quotes
+    def __init__(
+        self, reading: Reading, names: list[str], places: dict[str, int], delimiter: bytes, quotes: bool
+    ) -> None:
+        self._reading, self._names, self._at = reading, names, places
+        self._delimiter, self._quotes = delimiter, quotes
         self._parse = pa.csv.ParseOptions(
             delimiter=delimiter.decode(), quote_char='"' if quotes else False, newlines_in_values=quotes
         )
         self._keys = [str(at) for at in range(len(names))]  # Arrow wants names that differ
-        self._at = {name: names.index(name) for name in reading.columns}
         wanted = self._keys if reading.options.rows else [self._keys[at] for at in self._at.values()]
         self._convert = pa.csv.ConvertOptions(
             check_utf8=False, column_types=dict.fromkeys(wanted, STRING), include_columns=wanted

@@ -13,15 +13,14 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
-from importlib import import_module
 from pathlib import PurePath
 from typing import Any
 
 import pyarrow as pa
 
+from bunrui.documents.columnar import files_of, is_dataset, read_arrow, read_parquet, read_table, splits_of
 from bunrui.documents.delimited import read_delimited, split_records
 from bunrui.documents.encodings import AUTO, FIRST, detect, encoding_error, transcoder
-from bunrui.documents.huggingface import files_of, is_dataset, splits_of
 from bunrui.documents.lines import read_fasttext, read_jsonl, read_lines
 from bunrui.documents.mail import is_mail
 from bunrui.documents.mailbox import add_mails, is_maildir, maildir_files, read_eml, read_maildir, read_mbox
@@ -290,8 +289,6 @@ class Reader:
 def _read(reading: Reading, may_be_empty: tuple[str, ...]) -> Batches:
     source = reading.source
     if source.table is not None:
-        from bunrui.documents.columnar import read_table
-
         yield from read_table(reading)
     elif source.format == "maildir":
         yield from read_maildir(reading)
@@ -312,10 +309,10 @@ def _read(reading: Reading, may_be_empty: tuple[str, ...]) -> Batches:
             yield from _FILES[format](stream, reading)
 
 
-def _by_module(stream: Stream, reading: Reading, module: str, reader: str) -> Batches:
-    """By a module that is imported only now: pyarrow.parquet takes time to import, and so does zipfile."""
-    found: Batches = getattr(import_module(f"bunrui.documents.{module}"), reader)(stream, reading)
-    return found
+def _read_spreadsheet(stream: Stream, reading: Reading) -> Batches:
+    from bunrui.documents.spreadsheet import read_spreadsheet  # zipfile takes time to import
+
+    return read_spreadsheet(stream, reading)
 
 
 _FILES: dict[str, Callable[[Stream, Reading], Batches]] = {
@@ -323,9 +320,9 @@ _FILES: dict[str, Callable[[Stream, Reading], Batches]] = {
     "tsv": partial(read_delimited, delimiter=b"\t"),
     "tab": partial(read_delimited, delimiter=b"\t", quotes=False),
     "jsonl": read_jsonl,
-    "xlsx": partial(_by_module, module="spreadsheet", reader="read_spreadsheet"),
-    "parquet": partial(_by_module, module="columnar", reader="read_parquet"),
-    "arrow": partial(_by_module, module="columnar", reader="read_arrow"),
+    "xlsx": _read_spreadsheet,
+    "parquet": read_parquet,
+    "arrow": read_arrow,
     "fasttext": read_fasttext,
     "lines": read_lines,
     "eml": read_eml,

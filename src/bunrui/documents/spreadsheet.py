@@ -96,8 +96,7 @@ class _Table:
             names = [self._read(cells[at]) if at in cells else letters for at, letters in enumerate(names)]
         self._rows: Iterator[Row] = chain(first[len(header) :], rows)
         below = ([self._show(cells, at) for at in range(width)] for _, cells in first[1:])
-        self._names = name_columns(reading, names, below)
-        self._at = {name: self._names.index(name) for name in reading.columns}
+        self._names, self._at = name_columns(reading, names, below)
         self._taken = range(width) if reading.options.rows else sorted(set(self._at.values()))
 
     def _show(self, cells: dict[int, Cell], at: int) -> str:

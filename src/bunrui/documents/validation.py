@@ -138,7 +138,8 @@ class Reading:
 
     def lacks(self, there: Collection[str]) -> tuple[str | Option, ...]:
         """A sentence about all missing columns; nothing if none is missing."""
-        missing = [name for name in self.columns if name not in there]
+        known = set(there)
+        missing = [name for name in self.columns if name not in known]
         if not missing:
             return ()
         say = f"there is {' and '.join(f'no column {name!r}' for name in missing)}"
