@@ -298,39 +298,30 @@ def split_records(data: bytes, delimiter: bytes, quotes: bool = True) -> Iterato
     >>> [record.problem for record in split_records(b'"a"b,c\\n', b",")]
     ['a field goes on after its closing quote: write quotes inside it twice ("")']
     """
-    plain = re.compile(rb"[^" + re.escape(delimiter) + rb"\n]*+")
+    end = re.escape(delimiter)
+    quoted = rb'"((?:[^"]++|"")*+)"(' + end + rb"|\r?\n)|" if quotes else rb"(?!)()()|"
+    pattern = re.compile(quoted + rb"([^" + end + rb"\n]*+)(" + end + rb"|\n)")
     start = at = 0
     fields: list[bytes] = []
     while start < len(data):
-        problem = ""
-        if quotes and data.startswith(b'"', at):
-            field = _QUOTED.match(data, at)
-            assert field is not None
-            end = field.end() + 1
-            if end > len(data):
-                problem = _UNCLOSED
-                end = at
-            elif data[end : end + 1] == b"\r" and data[end + 1 : end + 2] == b"\n":
-                fields.append(field.group()[1:].replace(b'""', b'"'))
-                end += 1
-            elif data[end : end + 1] in (delimiter, b"\n"):
-                fields.append(field.group()[1:].replace(b'""', b'"'))
-            else:
-                problem = _GOES_ON
+        found = pattern.match(data, at)
+        assert found is not None
+        inside, closed, plain, ended = found.groups()
+        problem, at = "", found.end()
+        if inside is not None:
+            fields.append(inside.replace(b'""', b'"'))
+        elif not (quotes and plain.startswith(b'"')):
+            fields.append(plain.removesuffix(b"\r") if ended == b"\n" else plain)
         else:
-            match = plain.match(data, at)
-            assert match is not None
-            end = match.end()
-            field_data = match.group()
-            fields.append(field_data.removesuffix(b"\r") if data[end : end + 1] == b"\n" else field_data)
-        if problem:
-            end = data.index(b"\n", end)
-        elif data[end : end + 1] == delimiter:
-            at = end + 1
-            continue
-        yield Record(start, end + 1, fields, problem)
-        start = at = end + 1
-        fields = []
+            opened = _QUOTED.match(data, found.start())
+            assert opened is not None
+            is_closed = opened.end() < len(data)
+            problem = _GOES_ON if is_closed else _UNCLOSED
+            at = data.index(b"\n", opened.end() + 1 if is_closed else found.start()) + 1
+        if problem or (closed or ended) != delimiter:
+            yield Record(start, at, fields, problem)
+            start = at
+            fields = []
 
 
 def _find_quotes(data: bytes) -> Integers:

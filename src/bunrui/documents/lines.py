@@ -21,19 +21,7 @@ import pyarrow.json
 from bunrui.documents.encodings import MARK, encoding_error, is_utf8, transcoder
 from bunrui.documents.sources import MAX_RECORD, Stream
 from bunrui.documents.tabular import row_text
-from bunrui.documents.validation import (
-    LABELS,
-    STRING,
-    TOKENS,
-    Batches,
-    Object,
-    Reading,
-    Row,
-    Rows,
-    Written,
-    label_type,
-    tidy,
-)
+from bunrui.documents.validation import STRING, TOKENS, Batches, Object, Reading, Row, Rows, Written, label_type, tidy
 from bunrui.errors import DataError, EncodingError, Option
 
 Integers = npt.NDArray[np.int64]
@@ -297,7 +285,7 @@ def _quick_json(block: Block, reading: Reading) -> pa.RecordBatch | None:
     table = parse_in_parts(parse, len(block.data))
     if table is None or table.num_rows != len(places):
         return None
-    strings = pa.schema([(field.name, LABELS if pa.types.is_list(field.type) else STRING) for field in schema])
+    strings = pa.schema([(field.name, TOKENS if pa.types.is_list(field.type) else STRING) for field in schema])
     columns = dict(zip(schema.names, map(join_chunks, table.cast(strings).columns), strict=True))
     if reading.wants_label:
         reading.label_type = label_type(schema.field(reading.options.label).type)
@@ -348,7 +336,7 @@ def _parse_json(line: bytes, reading: Reading) -> Row | None:
     columns = reading.columns
     if any(name not in row for name in columns):
         raise DataError(reading.lacks(row), cause="no-column")
-    if repeated := row.repeated.intersection(columns):
+    if repeated := row.repeated if reading.options.columns else row.repeated.intersection(columns):
         raise DataError(f"the object has {min(repeated)!r} twice: keep one")
     texts, label, id = reading.pick(row)
     return [_write_row(row, reading)] if reading.options.columns else texts, label, id
@@ -357,11 +345,9 @@ def _parse_json(line: bytes, reading: Reading) -> Row | None:
 def _write_row(row: Object, reading: Reading) -> str:
     """The row of a table, which has columns of its own, as a document."""
     options = reading.options
-    pairs = ((name, cell) for name, cell in row.items() if name not in (options.label, options.id))
-    cells = Object(pairs, row.repeated)
-    text = row_text(cells)
+    cells = {name: cell for name, cell in row.items() if name not in (options.label, options.id)}
     reading.progress.columns.update(dict.fromkeys(cells))
-    return text
+    return row_text(cells)
 
 
 def _parse_object(line: bytes, constant: Callable[[str], Any] = _drop_constant) -> Object:

@@ -143,8 +143,6 @@ def row_text(cells: Mapping[str, Any]) -> str:
     >>> row_text({"age": 39, "名前": "花子", "born": date(1986, 5, 1), "size": None})
     '{"age":39,"名前":"花子","born":"1986-05-01","size":null}'
     """
-    if isinstance(cells, Object) and cells.repeated:
-        raise DataError(f"the object has {min(cells.repeated)!r} twice: keep one")
     if not cells:
         raise DataError("the row has no column but the label: there is nothing to classify by")
     if "" in cells:

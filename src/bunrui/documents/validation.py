@@ -25,7 +25,6 @@ from bunrui.phrases import LONGEST_LABEL, excerpt, some, unfit
 STRING = pa.string()
 TOKENS = pa.list_(STRING)
 COUNTS = pa.map_(STRING, pa.int64())
-LABELS = pa.list_(STRING)
 _KINDS = {"string": STRING, "tokens": TOKENS, "counts": COUNTS}
 _SAID = {"string": "a string", "tokens": "a list of tokens", "counts": "an object of counts"}
 _MOST = (1 << 63) - 1
@@ -201,12 +200,10 @@ class Written(str):
 class Object(dict[str, Any]):
     """A JSON object, made of pairs, that knows the keys that came twice."""
 
-    def __init__(self, pairs: Iterable[tuple[str, Any]], repeated: frozenset[str] = frozenset()) -> None:
-        pairs = list(pairs)
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
-        if len(self) < len(pairs):
-            repeated = frozenset(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
-        self.repeated = repeated
+        times = Counter(name for name, _ in pairs) if len(self) < len(pairs) else {}
+        self.repeated = frozenset(name for name, n in times.items() if n > 1)
 
 
 class Rows:
@@ -276,7 +273,7 @@ class Rows:
         label = None
         if reading.wants_label or labels[0] is not None:
             if any(isinstance(value, list) for value in labels):
-                label = pa.array([value if isinstance(value, list) else [value] for value in labels], LABELS)
+                label = pa.array([value if isinstance(value, list) else [value] for value in labels], TOKENS)
             else:
                 label = pa.array(labels, STRING)
         names = [source or reading.source.name for source in sources] if any(sources) else None
@@ -337,7 +334,7 @@ def tidy(reading: Reading, texts: list[pa.Array], label: pa.Array, id: pa.Array,
 def _are_labels(label: pa.Array, longest: int | None) -> bool:
     if label.null_count:
         return False
-    if label.type == LABELS:
+    if label.type == TOKENS:
         if len(label) and not pc.min(pc.list_value_length(label)).as_py():
             return False
         label = label.flatten()
@@ -452,15 +449,15 @@ def bool_or_int(label: Any) -> type | None:
 def _check_text(parts: Sequence[Any], columns: Sequence[str]) -> tuple[str, Any]:
     if len(parts) > 1:
         for part, column in zip(parts, columns, strict=True):
-            if not isinstance(part, str) or isinstance(part, Written):
+            if type(part) is not str:
                 raise DataError(f"{_name_text(column)} is {_describe(part)}: columns that are joined hold strings")
         return "string", _check_whole("\n".join(parts), "the text")
     text, name = parts[0], _name_text(columns[0])
-    if isinstance(text, str) and not isinstance(text, Written):
+    if type(text) is str:
         return "string", _check_whole(text, name)
     if isinstance(text, list):
         for token in text:
-            if not isinstance(token, str) or isinstance(token, Written):
+            if type(token) is not str:
                 raise DataError(f"{name} has the token {_shorten(token)}: tokens are strings")
             _check_whole(token, name)
         return "tokens", text
