@@ -60,9 +60,8 @@ def _n_rows(file: Any, reading: Reading) -> int:
     metadata, size = file.metadata, reading.options.batch_bytes
     n_bytes = sum(metadata.row_group(at).total_byte_size for at in range(metadata.num_row_groups))
     n_rows = max(1, min(_MOST_ROWS, size * metadata.num_rows // max(1, n_bytes)))
-    if not reading.options.rows and not set(file.schema_arrow.names) <= set(
-        reading.columns
-    ):  # the other columns may be most of the file
+    has_others = not set(file.schema_arrow.names) <= set(reading.columns)  # which may be most of the file
+    if has_others and not reading.options.rows:
         first = next(file.iter_batches(n_rows, columns=reading.columns, use_threads=False), None)
         n_rows *= 1 if first is None else max(1, min(_FEWER, size // max(1, first.nbytes)))
     return int(min(_MOST_ROWS, n_rows))
@@ -284,10 +283,8 @@ def files_of(folder: str) -> list[str]:
     """The Arrow files in a folder that `save_to_disk` made; none of another folder."""
     splits = _read(folder, "dataset_dict.json").get("splits")
     if splits and isinstance(splits, list):
-        examples = [os.path.join(folder, str(split)) for split in splits]
-        raise DataError(
-            f"{folder} has the splits {some(map(str, splits))}: give the folder of one, such as {examples[0]}"
-        )
+        example = os.path.join(folder, str(splits[0]))
+        raise DataError(f"{folder} has the splits {some(splits)}: give the folder of one, such as {example}")
     if not all(os.path.isfile(os.path.join(folder, name)) for name in ("dataset_info.json", "state.json")):
         return []
     files = _read(folder, "state.json").get("_data_files")
@@ -295,13 +292,15 @@ def files_of(folder: str) -> list[str]:
         raise DataError("state.json does not list the files of this dataset", file=folder, hint="save it again")
     if not files:
         raise DataError("this dataset has no rows", file=folder)
-    names: list[Any] = [file.get("filename") if isinstance(file, dict) else None for file in files]
-    for name in names:
+    paths = []
+    for file in files:
+        name = file.get("filename") if isinstance(file, dict) else None
         # Nothing but the name of a file: a dataset of strangers must not point elsewhere.
         is_name = isinstance(name, str) and os.path.basename(name) == name
-        if not is_name or not os.path.isfile(os.path.join(folder, name)):
+        paths.append(os.path.join(folder, str(name)))
+        if not is_name or not os.path.isfile(paths[-1]):
             raise DataError(f"state.json names the file {name!r}, which is not in the folder", file=folder)
-    return [os.path.join(folder, name) for name in names]
+    return paths
 
 
 def _read(folder: str, name: str) -> dict[str, Any]:
@@ -365,8 +364,8 @@ def _names_of(metadata: bytes) -> dict[str, list[str]]:
         return {}
     names = {}
     for column, feature in features:
-        if isinstance(feature, dict) and "feature" in feature:
-            feature = feature["feature"]
+        if isinstance(feature, dict):
+            feature = feature.get("feature", feature)
         elif isinstance(feature, list) and len(feature) == 1:
             feature = feature[0]
         if isinstance(feature, dict) and feature.get("_type") == "ClassLabel":

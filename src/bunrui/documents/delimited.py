@@ -77,9 +77,8 @@ def read_delimited(stream: Stream, reading: Reading, delimiter: bytes, *, quotes
         found = table.parse(block, places) if block.valid else None
         yield table.slow(block) if found is None else table.batch(*found)
     if table is None:
-        raise DataError(
-            "there are empty lines only: a header and rows were expected", file=reading.source.name, cause="no-rows"
-        )
+        empty = "there are empty lines only: a header and rows were expected"
+        raise DataError(empty, file=reading.source.name, cause="no-rows")
 
 
 def _read_header(block: Block, reading: Reading, delimiter: bytes, quotes: bool) -> tuple[_Table | None, Block]:

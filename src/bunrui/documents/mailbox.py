@@ -33,10 +33,8 @@ def read_eml(stream: Stream, reading: Reading) -> Batches:
 def read_mbox(stream: Stream, reading: Reading) -> Batches:
     """Batches of an mbox."""
     if not _FROM.match(stream.peek()):
-        raise DataError(
-            f"{reading.source.name} is not an mbox: its first line should begin with 'From ' and have a time",
-            cause="damaged-file",
-        )
+        first = "its first line should begin with 'From ' and have a time"
+        raise DataError(f"{reading.source.name} is not an mbox: {first}", cause="damaged-file")
     label = _find_label(reading, parent=False)
     for block in cut_blocks(stream, reading, _find_last_mail, raw=True):
         rows = Rows(reading)
@@ -57,10 +55,7 @@ def _split_mails(block: Block) -> Iterator[tuple[int, bytes]]:
 
 def _find_last_mail(data: bytes) -> int:
     """Find the start of the last mail: it may go on."""
-    last = 0
-    for match in _FROM.finditer(data):
-        last = match.start()
-    return last
+    return max((match.start() for match in _FROM.finditer(data)), default=0)
 
 
 def is_maildir(path: str) -> bool:
@@ -70,11 +65,9 @@ def is_maildir(path: str) -> bool:
 
 def maildir_files(path: str) -> Iterator[tuple[str, str]]:
     """The mails of a Maildir and of the folders in it, each with the name of its folder, in a fixed order."""
-    name = Path(path).resolve().name
-    folders = [(path, name)]
     with os.scandir(path) as entries:
-        inner = sorted(entry.name for entry in entries if entry.name.startswith(".") and entry.is_dir())
-    folders += [(os.path.join(path, folder), folder[1:]) for folder in inner if is_maildir(os.path.join(path, folder))]
+        inner = sorted(entry.name for entry in entries if entry.name.startswith(".") and is_maildir(entry.path))
+    folders = [(path, Path(path).resolve().name), *((os.path.join(path, name), name[1:]) for name in inner)]
     for folder, label in folders:
         for part in ("cur", "new"):
             for file in sorted(os.listdir(os.path.join(folder, part))):

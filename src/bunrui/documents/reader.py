@@ -449,10 +449,8 @@ def find_format(name: str, path: str, format: str | None) -> tuple[str, str]:
     if format is None:
         format = _SUFFIXES.get(suffixes[-1]) if suffixes else ""  # mailboxes have no suffix
     if format is None and suffixes[-1] in _SPREADSHEETS:
-        raise DataError(
-            f"the spreadsheet {name!r} cannot be read: save it as .xlsx, or as CSV (UTF-8), first",
-            cause="old-spreadsheet",
-        )
+        old = f"the spreadsheet {name!r} cannot be read: save it as .xlsx, or as CSV (UTF-8), first"
+        raise DataError(old, cause="old-spreadsheet")
     if format is None:
         hint = "give ", Option("format", ...), f", one of {', '.join(FORMATS[:-2])}"
         unknown = f"the name {name!r} does not tell the format"
