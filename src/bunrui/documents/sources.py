@@ -15,7 +15,7 @@ import tempfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
@@ -164,7 +164,7 @@ class _Counted(io.RawIOBase):
         super().close()
 
 
-class Stream:
+class Stream(ExitStack):
     """The bytes of a source, decompressed.
 
     `close` closes the files that it opened; the standard input and the caller's streams stay open.
@@ -177,8 +177,8 @@ class Stream:
     closed = False  # as Arrow asks files
 
     def __init__(self, source: Source, progress: Progress) -> None:
+        super().__init__()
         self.source, self._progress = source, progress
-        self._closing: list[Any] = []
         self._head = b""
         try:
             self._open()
@@ -189,7 +189,7 @@ class Stream:
     def _open(self) -> None:
         source = self.source
         counted = _Counted(source.open(), self._progress, source)
-        self._closing.append(counted)
+        self.callback(counted.close)
         raw: Any = io.BufferedReader(counted, _FAR if source.is_far and source.compression else _PEEK)
         self._file = raw
         compression = source.compression
@@ -198,7 +198,7 @@ class Stream:
             compression = next((name for magic, name in _MAGIC.items() if start.startswith(magic)), "")
         if compression:
             self._file = _decompress(raw, compression)
-            self._closing.append(self._file)
+            self.callback(self._file.close)
 
     def peek(self, n_bytes: int = _PEEK) -> bytes:
         """Look at the first bytes, at least `n_bytes` if there are, without taking them."""
@@ -237,16 +237,11 @@ class Stream:
     def _guard(self, read: Callable[[], bytes]) -> bytes:
         try:
             return bytes(read())
-        except _DAMAGED as error:
-            raise self._damage_error(error) from error
-        except OSError as error:
-            if error.errno is None:  # of gzip, bz2 or Arrow, not of the system
-                raise self._damage_error(error) from error
-            raise DataError.of_system(error, self.source.name) from error
-
-    def _damage_error(self, error: Exception) -> DataError:
-        why = f"this is damaged or cut short ({error})"
-        return DataError(why, file=self.source.name, hint="get it again", cause="damaged-file")
+        except (*_DAMAGED, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise DataError.of_system(error, self.source.name) from error
+            why = f"this is damaged or cut short ({error})"
+            raise DataError(why, file=self.source.name, hint="get it again", cause="damaged-file") from error
 
     def seekable(self) -> Any:
         """The same bytes as an Arrow file, to be read in any order; those of a pipe go through a temporary file."""
@@ -254,26 +249,14 @@ class Stream:
         if not source.compression and (source.is_far or (source.path is not None and source.size is not None)):
             file = source.open(seekable=True)
         else:
-            copy = tempfile.TemporaryFile()  # noqa: SIM115 (closed in close)
-            self._closing.append(copy)
+            copy = self.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
             copy.write(self._head)
             while part := self._fill(1 << 20):
                 copy.write(part)
             copy.seek(0)
             file = pa.PythonFile(copy, "r")
-        self._closing.append(file)
+        self.callback(file.close)
         return file
-
-    def close(self) -> None:
-        """Close what was opened."""
-        while self._closing:
-            self._closing.pop().close()
-
-    def __enter__(self) -> Stream:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _decompress(raw: Any, compression: str) -> Any:
