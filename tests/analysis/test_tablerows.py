@@ -148,9 +148,9 @@ def test_spec() -> None:
         ({"kinds": {3: "text"}}, "kinds names the column 3: give a string that is not empty"),
         ({"kinds": 3}, "kinds should be a mapping from column to kind, not 3"),
         ({"kinds": "ab"}, "kinds should be a mapping from column to kind, not 'ab'"),
-        ({"words": 2}, "the analyzer 'columns' reads tables, and takes no option but kinds: leave the others out"),
-        ({"stop_words": ["a"]}, "the analyzer 'columns' reads tables"),
-        ({"html": True}, "the analyzer 'columns' reads tables"),
+        ({"words": 2}, "the analyzer 'columns' takes no option but kinds: leave the others out"),
+        ({"stop_words": ["a"]}, "the analyzer 'columns' takes no option"),
+        ({"html": True}, "the analyzer 'columns' takes no option"),
         ({"pos": ("N",)}, "pos and base_forms are for the analyzers ja, zh, ko, not 'columns'"),
         (
             {"name": "words", "kinds": {"a": "text"}},

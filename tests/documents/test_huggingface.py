@@ -13,7 +13,7 @@ import pytest
 
 from bunrui import TextClassifier, documents
 from bunrui.cli import main
-from bunrui.documents.huggingface import batches_of
+from bunrui.documents.columnar import batches_of
 from bunrui.errors import DataError
 
 datasets = pytest.importorskip("datasets", reason="datasets is not installed: pip install 'bunrui[pipelines]'")

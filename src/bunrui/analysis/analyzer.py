@@ -106,11 +106,7 @@ class KernelAnalyzer(Plain):
         stop = frozenset(spec.stop_words)
         if spec.name == "words":
             return [Token(*feature) for feature in reference.words(text, spec.words, stop, self._rewriter is not None)]
-        scripts = {
-            unicode.KANA_HAN: spec.kana_han,
-            unicode.HANGUL: spec.hangul,
-            unicode.UNSPACED: spec.unspaced,
-        }
+        scripts = {unicode.KANA_HAN: spec.kana_han, unicode.HANGUL: spec.hangul, unicode.UNSPACED: spec.unspaced}
         orders = reference.Orders(spec.words, spec.punctuation, spec.across, scripts)
         return [Token(*feature) for feature in reference.universal(text, orders, stop)]
 
@@ -136,13 +132,9 @@ class FunctionAnalyzer(Plain):
         stop: Iterable[str] = (),
         rewriter: Rewriter | None = None,
     ) -> None:
-        self.fingerprint = fingerprint
-        self.recipe = given_recipe()
-        self._tokens = tokens
-        self._name = name
-        self._words = words
-        self._stop = frozenset(stop)
-        self._rewriter = rewriter
+        self.fingerprint, self.recipe = fingerprint, given_recipe()
+        self._tokens, self._name, self._words = tokens, name, words
+        self._stop, self._rewriter = frozenset(stop), rewriter
 
     def describe(self) -> str:
         return self._name
@@ -158,15 +150,15 @@ class FunctionAnalyzer(Plain):
         placed = []
         at = 0
         for token in self._tokens(text):
-            if isinstance(token, str):
-                start = text.find(token, at)
-                # A token that is not in the text as it stands (a stem, say) is explained by the whole text.
-                found = Token(token, start, start + len(token)) if start >= 0 else Token(token, 0, len(text))
-                at = found.end if start >= 0 else at
-            elif isinstance(token, tuple) and len(token) == 3:
+            if isinstance(token, tuple) and len(token) == 3:
                 found = Token(*token)
-            else:
+            elif not isinstance(token, str):
                 raise DataError(f"an analyzer should give strings or (text, start, end), not {token!r}")
+            elif (start := text.find(token, at)) >= 0:
+                found = Token(token, start, start + len(token))
+                at = found.end
+            else:  # a token that is not in the text as it stands (a stem, say) is explained by the whole text
+                found = Token(token, 0, len(text))
             if found.text not in self._stop:
                 placed.append(found)
         return placed
@@ -332,9 +324,7 @@ def _lower_words(signs: bool) -> Any:
     out = np.where(is_word, itself, 0)
     # Only 1,433 of 1.1 million code points change: to look up all of them takes 10 ms, at every start.
     changing = np.flatnonzero(codes != itself)
-    entries = codes[changing]
-    single = entries >> unicode.KIND_SHIFT == unicode.PLAIN
-    lower = np.where(single, entries, 0)
+    lower = np.where(codes[changing] >> unicode.KIND_SHIFT == unicode.PLAIN, codes[changing], 0)
     out[changing] = np.where(is_word[lower], lower, 0)
     return out
 

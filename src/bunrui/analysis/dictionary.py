@@ -21,6 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import groupby
 from typing import Any, ClassVar
 
 from bunrui.analysis.rewrite import PLACEHOLDERS
@@ -257,20 +258,13 @@ class Chinese(DictionaryAnalyzer):
 
     def morphemes(self, piece: str) -> Iterator[Morpheme]:
         start = 0
-        foreign, foreign_tag = "", ""
-        for word, tag in self._cut(piece):
-            if _is_foreign(word):
-                foreign_tag = foreign_tag if foreign else tag
-                foreign += word
-                continue
-            if foreign:
-                yield foreign, foreign_tag, start, start + len(foreign)
-                start += len(foreign)
-                foreign = ""
-            yield word, tag, start, start + len(word)
-            start += len(word)
-        if foreign:
-            yield foreign, foreign_tag, start, start + len(foreign)
+        for is_foreign, run in groupby(self._cut(piece), lambda found: _is_foreign(found[0])):
+            words = list(run)
+            if is_foreign:
+                words = [("".join(word for word, _ in words), words[0][1])]
+            for word, tag in words:
+                yield word, tag, start, start + len(word)
+                start += len(word)
 
     def _cut(self, piece: str) -> Iterator[tuple[str, str]]:
         # Words with tags take three times as long as words alone.
@@ -341,12 +335,11 @@ _shared: list[Any] = []
 
 def _kiwi() -> Any:
     """One for all threads: analysing changes nothing in it.  It takes 1 s to load and 0.5 GB."""
-    if not _shared:
-        with _loading:
-            if not _shared:
-                kiwi = _load("ko", "kiwipiepy").Kiwi(num_workers=1)
-                kiwi.tokenize("")  # it loads its model at the first call, which must not happen in two threads
-                _shared.append(kiwi)
+    with _loading:
+        if not _shared:
+            kiwi = _load("ko", "kiwipiepy").Kiwi(num_workers=1)
+            kiwi.tokenize("")  # it loads its model at the first call, which must not happen in two threads
+            _shared.append(kiwi)
     return _shared[0]
 
 

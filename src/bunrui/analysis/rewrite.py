@@ -19,9 +19,11 @@ from __future__ import annotations
 import html as entities
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
+from typing import Any
 
 URL, MENTION, NUMBER = "\ue000", "\ue001", "\ue002"
 
@@ -54,30 +56,17 @@ class Rewriter:
 
     def apply(self, text: str) -> str:
         """The text after all steps."""
-        for edits in self._steps():
-            parts: list[str] = []
-            done = 0
-            for start, end, replacement in edits(text):
-                parts += text[done:start], replacement
-                done = end
-            text = "".join([*parts, text[done:]]) if parts else text
+        for find_edits in self._steps():
+            text = "".join(_apply(find_edits(text), text, lambda edit: edit[2]))
         return text
 
     def apply_aligned(self, text: str) -> tuple[str, list[int], list[int]]:
         """The text after all steps, and for each of its characters the start and the end of its origin."""
         starts, ends = list(range(len(text))), list(range(1, len(text) + 1))
-        for edits in self._steps():
-            parts: list[str] = []
-            new_starts: list[int] = []
-            new_ends: list[int] = []
-            done = 0
-            for start, end, replacement in edits(text):
-                parts += text[done:start], replacement
-                new_starts += starts[done:start] + [starts[start]] * len(replacement)
-                new_ends += ends[done:start] + [ends[end - 1]] * len(replacement)
-                done = end
-            text = "".join([*parts, text[done:]])
-            starts, ends = new_starts + starts[done:], new_ends + ends[done:]
+        for find_edits in self._steps():
+            edits = list(find_edits(text))
+            text = "".join(_apply(edits, text, lambda edit: edit[2]))
+            starts, ends = _shift(edits, starts), _shift(edits, ends, are_ends=True)
         return text, starts, ends
 
     def _steps(self) -> Iterator[Callable[[str], Iterator[Edit]]]:
@@ -86,6 +75,22 @@ class Rewriter:
             yield _edit_html
         if self.urls or self.mentions or self.numbers:
             yield lambda text: _edit_signs(_make_finder(self.urls, self.mentions, self.numbers), text)
+
+
+def _apply(edits: Iterable[Edit], whole: Any, replace: Callable[[Edit], Any]) -> list[Any]:
+    """The parts of a string or a list: those that stay, and others in place of those that are edited."""
+    parts: list[Any] = []
+    done = 0
+    for edit in edits:
+        parts += whole[done : edit[0]], replace(edit)
+        done = edit[1]
+    return [*parts, whole[done:]]
+
+
+def _shift(edits: list[Edit], origins: list[int], *, are_ends: bool = False) -> list[int]:
+    """The starts of the origins of all characters after some edits, or their ends."""
+    parts = _apply(edits, origins, lambda edit: [origins[edit[1] - 1 if are_ends else edit[0]]] * len(edit[2]))
+    return list(chain.from_iterable(parts))
 
 
 _SIGN = re.compile(f"[{''.join(PLACEHOLDERS)}]")
@@ -142,15 +147,13 @@ def _find_tag_end(text: str, at: int) -> tuple[int, bool]:
 
     A `>` or `<` in a quoted value is a part of the value; a quote that is never closed is no quote.
     """
-    while True:
-        match = _ATTRIBUTES.match(text, at)
-        at = match.end() if match else at
-        if at == len(text) or text[at] == "<":
-            return at, False
-        if text[at] == ">":
-            return at + 1, True
+    while (found := _ATTRIBUTES.match(text, at)) and found.end() < len(text):
+        at = found.end()
+        if text[at] in "<>":
+            return (at, False) if text[at] == "<" else (at + 1, True)
         if text[at] in "\"'":
             at = max(text.find(text[at], at + 1), at) + 1
+    return len(text), False
 
 
 def _edit_entity(match: re.Match[str]) -> Iterator[Edit]:
@@ -182,12 +185,8 @@ _NUMBER = r"\d+(?:[.,:．，：٫٬]\d+)*"
 
 @cache
 def _make_finder(urls: bool, mentions: bool, numbers: bool) -> re.Pattern[str]:
-    wanted = {
-        "url": _LINK if urls else "",
-        "mention": _MENTION if mentions else "",
-        "number": _NUMBER if numbers else "",
-    }
-    return re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in wanted.items() if pattern))
+    wanted = (("url", _LINK, urls), ("mention", _MENTION, mentions), ("number", _NUMBER, numbers))
+    return re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern, is_wanted in wanted if is_wanted))
 
 
 def _edit_signs(finder: re.Pattern[str], text: str) -> Iterator[Edit]:

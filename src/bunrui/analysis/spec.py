@@ -142,9 +142,7 @@ class AnalyzerSpec:
             return
         others = (self.stop_words, self.html, self.urls, self.mentions, self.numbers, self.hash_bits)
         if self.words != 1 or any(others):
-            raise OptionError(
-                "the analyzer 'columns' reads tables, and takes no option but kinds: leave the others out"
-            )
+            raise OptionError("the analyzer 'columns' takes no option but kinds: leave the others out")
 
     @property
     def fingerprint(self) -> str:
@@ -226,9 +224,8 @@ def _read_lines(path: Path) -> list[str]:
     except OSError as error:
         raise DataError.of_system(error) from error
     except ValueError as error:  # a path with a NUL
-        raise DataError(
-            f"this is no path ({error})", option="stop_words", hint="give a file with a word a line"
-        ) from error
+        hint = "give a file with a word a line"
+        raise DataError(f"this is no path ({error})", option="stop_words", hint=hint) from error
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

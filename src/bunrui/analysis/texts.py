@@ -109,8 +109,7 @@ def strings(texts: Any) -> pa.Array | list[str]:
     if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
         raise DataError(f"texts should be strings, not {array.type}")
     if array.null_count:
-        row = int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
-        raise DataError(f"text {row} is missing (null): fill it with an empty string or leave the row out")
+        _explain(array.to_pylist())
     return array
 
 

@@ -419,12 +419,12 @@ def _obtain(corpus: Corpus, file: File, home: Path, report: Report | None) -> Pa
 def _advise(corpus: Corpus, home: Path) -> Sentence:
     """Advice where nothing can be downloaded."""
     missing = [file.name for file in corpus.files if not (home / file.name).is_file()]
-    get = f"download {', '.join(missing)} by other means (see {corpus.home}), and place"
     if len(corpus.files) == 1:
         place = f"it as {home / missing[0]}"
     else:
         place = f"{'it' if len(missing) == 1 else 'them'} into {home}"
-    return f"{get} {place}, or ", Step("fetch-from", corpus.name)
+    get = f"download {', '.join(missing)} by other means (see {corpus.home})"
+    return f"{get}, and place {place}, or ", Step("fetch-from", corpus.name)
 
 
 def _check(corpus: Corpus, file: File, target: Path) -> None:
@@ -501,11 +501,10 @@ def _missing_error(corpus: Corpus, files: list[Path], missing: list[str], names:
     where = ", ".join(map(str, files))
     what = corpus.name if corpus.splits == ("all",) else f"{corpus.name} ({', '.join(missing)})"
     holds = ", ".join(names[:_FEW_NAMES]) + (" …" if len(names) > _FEW_NAMES else "")
-    if not holds:
+    if not names:
         holds = ", which is empty"
     else:
-        is_plain = [file.name for file in files] == names
-        holds = "" if is_plain else f", which holds {holds}"
+        holds = "" if [file.name for file in files] == names else f", which holds {holds}"
     return DataError(f"there are no documents of {what} in {where}{holds}", hint=f"give {corpus.expected}")
 
 

@@ -8,6 +8,7 @@ names and types; the columns of other files are called after their places in the
 from __future__ import annotations
 
 import csv
+import html
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -71,56 +72,39 @@ def files(members: Iterator[Member], pattern: str, encoding: str = "utf-8", n_be
 # --- a row for each document
 
 
-def nsmc(members: Iterator[Member]) -> Iterator[Document]:
-    """ratings_train.txt: id, document and label between tabs, with a header; quotes are plain characters."""
-    for split, member in _splits(members, {"ratings_train.txt": "train", "ratings_test.txt": "test"}):
-        for label, text in _rows(member, "", format="tab", text="document"):
-            yield Document(split, label, text)
-
-
-def sms(members: Iterator[Member]) -> Iterator[Document]:
-    """SMSSpamCollection: ham or spam, a tab, the message."""
-    for split, member in _splits(members, {"SMSSpamCollection": "all"}):
-        for label, text in _rows(member, "label\ttext", format="tab"):
-            yield Document(split, label, text)
-
-
 _NEWS = {"1": "World", "2": "Sports", "3": "Business", "4": "Sci/Tech"}
-
-
-def agnews(members: Iterator[Member]) -> Iterator[Document]:
-    """train.csv: "3","title","description", all in quotes.
-
-    The publisher wrote some line breaks as a lone backslash, which is left as it is: `\\n` may be the beginning of a
-    word.
-    """
-    for split, member in _splits(members, {"train.csv": "train", "test.csv": "test"}):
-        for label, text in _rows(member, "label,title,text", format="csv", text=["title", "text"]):
-            yield Document(split, _name_class(_NEWS, label, member), text)
-
-
-_EMOTIONS = (
+_NAMES = (
     "admiration", "amusement", "anger", "annoyance", "approval", "caring", "confusion", "curiosity", "desire",
     "disappointment", "disapproval", "disgust", "embarrassment", "excitement", "fear", "gratitude", "grief", "joy",
     "love", "nervousness", "optimism", "pride", "realization", "relief", "remorse", "sadness", "surprise",
     "neutral",
 )  # fmt: skip
+_EMOTIONS = {str(number): name for number, name in enumerate(_NAMES)}
 
 
-def goemotions(members: Iterator[Member]) -> Iterator[Document]:
-    """train.tsv: comment, numbers of emotions with commas between them, id; a comment with quotes is in quotes."""
-    names = {str(number): name for number, name in enumerate(_EMOTIONS)}
-    for split, member in _splits(members, {"train.tsv": "train", "dev.tsv": "dev", "test.tsv": "test"}):
-        for numbers, text in _rows(member, "text\tlabel\tid", format="tsv"):
-            yield Document(split, [_name_class(names, number, member) for number in numbers.split(",")], text)
+def _splits(suffix: str) -> dict[str, str]:
+    return {f"{split}.{suffix}": split for split in ("train", "dev", "test")}
+
+
+def rows(
+    members: Iterator[Member], splits: Mapping[str, str], header: str = "", classes: Any = None, **options: Any
+) -> Iterator[Document]:
+    """Files with a row for each document, by the names of the files.
+
+    `header` is put before files that have none.  `classes` has the names of classes that are numbers in the files.
+    `options` are those of `read`.
+    """
+    for member in members:
+        if member.name in splits:
+            for label, text in _read_rows(member, header, **options):
+                yield Document(splits[member.name], _name_class(classes, label, member) if classes else label, text)
 
 
 # --- SGML
 
 _SPLITS = {"TRAIN": "train", "TEST": "test"}
 _SGML_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
-_ENTITY = re.compile(r"&(?:#(\d{1,7})|(lt|gt|amp|quot|apos));")
-_NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
+_ENTITY = re.compile(r"&(?:#\d{1,7}|lt|gt|amp|quot|apos);")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _TAG = re.compile(r"</?[A-Z][^<>]*>")
 
@@ -168,40 +152,39 @@ def _strip_tags(sgml: str) -> str:
     'OIL <SRD> & GAS\\n\\n\\nOne.\\n Reuter'
     """
     # Tags first: &lt;SRD> is no tag.
-    return _CONTROL.sub("", _ENTITY.sub(_decode_entity, _TAG.sub("\n", sgml))).strip()
-
-
-def _decode_entity(entity: re.Match[str]) -> str:
-    number, name = entity.groups()
-    if name:
-        return _NAMED[name]
-    code = int(number)
-    return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
+    return _CONTROL.sub("", _ENTITY.sub(lambda entity: html.unescape(entity[0]), _TAG.sub("\n", sgml))).strip()
 
 
 READERS: Mapping[str, Documents] = {
     # 20news-bydate-train/GROUP/NUMBER: messages with headers, in Latin-1.
     "20news": partial(files, pattern=r"20news-bydate-(?P<split>train|test)/(?P<label>[^/]+)/[^/]+", encoding="latin-1"),
-    "agnews": agnews,
+    # train.csv: "3","title","description", all in quotes.  The publisher wrote some line breaks as a lone backslash,
+    # which is left as it is: `\n` may be the beginning of a word.
+    "agnews": partial(
+        rows, splits=_splits("csv"), header="label,title,text", classes=_NEWS, format="csv", text=["title", "text"]
+    ),
     # enron1/ham/0001.1999-12-10.farmer.ham.txt, spam: of many encodings, read as Latin-1, which loses nothing.
     "enron": partial(files, pattern=r"(?P<split>enron[^/]*)/(?P<label>ham|spam)/[^/]*\.txt", encoding="latin-1"),
-    "goemotions": goemotions,
+    # train.tsv: comment, numbers of emotions with commas between them, id; a comment with quotes is in quotes.
+    "goemotions": partial(
+        rows, splits=_splits("tsv"), header="text\tlabel\tid", classes=_EMOTIONS, format="tsv", separator=","
+    ),
     # aclImdb/train/pos/0_9.txt, neg, test; the reviews without a label (unsup) are left out.
     "imdb": partial(files, pattern=r"(?P<split>train|test)/(?P<label>pos|neg)/[^/]*\.txt"),
     # text/CATEGORY/CATEGORY-NUMBER.txt: address and date, a line each; the text is title and body.
     "livedoor": partial(files, pattern=r"(?P<label>[^/]+)/(?P=label)-[^/]*\.txt", n_before=2),
-    "nsmc": nsmc,
+    # ratings_train.txt: id, document and label between tabs, with a header; quotes are plain characters.
+    "nsmc": partial(
+        rows, splits={"ratings_train.txt": "train", "ratings_test.txt": "test"}, format="tab", text="document"
+    ),
     "reuters": reuters,
-    "sms": sms,
+    # SMSSpamCollection: ham or spam, a tab, the message.
+    "sms": partial(rows, splits={"SMSSpamCollection": "all"}, header="label\ttext", format="tab"),
 }
 """The reader of each corpus of texts."""
 
 
 # --- shared by the readers of texts
-
-
-def _splits(members: Iterator[Member], names: dict[str, str]) -> Iterator[tuple[str, Member]]:
-    return ((names[member.name], member) for member in members if member.name in names)
 
 
 class _Named(io.BytesIO):
@@ -210,7 +193,7 @@ class _Named(io.BytesIO):
     name = ""
 
 
-def _rows(member: Member, header: str, **options: Any) -> Iterator[tuple[str, str]]:
+def _read_rows(member: Member, header: str, **options: Any) -> Iterator[tuple[Any, str]]:
     """Labels and texts of a table; `header` is put before one that has none."""
     stream = _Named(f"{header}\n".encode() * bool(header) + member.read())
     stream.name = member.where + (" (with a header before it)" if header else "")
@@ -223,10 +206,12 @@ def _rows(member: Member, header: str, **options: Any) -> Iterator[tuple[str, st
         raise type(error)(said, file=stream.name, line=error.line, hint=NOT_OFFICIAL) from error
 
 
-def _name_class(names: dict[str, str], number: str, member: Member) -> str:
-    if number not in names:
+def _name_class(classes: Mapping[str, str], number: Any, member: Member) -> Any:
+    if isinstance(number, list):
+        return [_name_class(classes, each, member) for each in number]
+    if number not in classes:
         raise DataError(f"there is no class {number!r}", file=member.where, hint=NOT_OFFICIAL)
-    return names[number]
+    return classes[number]
 
 
 def _decode(member: Member, encoding: str = "utf-8") -> str:
@@ -366,18 +351,12 @@ def _keep_letters(name: str) -> str:
 
 def _find_numeric(found: Mapping[str, Sheet]) -> list[bool]:
     """Which columns are numbers, in all splits alike."""
-    parts = list(found.values())
-    if not parts:
-        return []
-    declared = parts[0].numeric
+    declared = next((part.numeric for part in found.values()), [])
     if declared is not None:
         return declared
-    cells = zip(*(row for part in parts for row in part.rows), strict=True)
-    return [_are_numbers([value for value in column if value is not None]) for column in cells]
-
-
-def _are_numbers(values: list[str]) -> bool:
-    return bool(values) and all(_NUMBER.fullmatch(value) for value in values)
+    columns = zip(*(row for part in found.values() for row in part.rows), strict=True)
+    cells = ([cell for cell in column if cell is not None] for column in columns)
+    return [bool(known) and all(map(_NUMBER.fullmatch, known)) for known in cells]
 
 
 def read_arff(text: str) -> Sheet:

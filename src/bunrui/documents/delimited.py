@@ -21,10 +21,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv
 
-from bunrui.documents.lines import Block, cut_blocks, find_last_line, join_chunks, parse_in_parts, row_error
+from bunrui.documents.lines import Block, cut_blocks, find_last_line, join_chunks, parse_in_parts
 from bunrui.documents.sources import Stream
-from bunrui.documents.tabular import add_row, read_cell, take_columns, tidy_columns, trim
-from bunrui.documents.validation import STRING, Reading, Rows, each_once, listing
+from bunrui.documents.tabular import read_columns, row_of, take_columns, with_rows
+from bunrui.documents.validation import STRING, Batches, Reading, Row, Rows, listing
 from bunrui.errors import DataError, Option
 
 Integers = npt.NDArray[np.int64]
@@ -33,7 +33,7 @@ _QUOTED = re.compile(rb'"[^"]*+(?:""[^"]*+)*+')
 _LONGEST_NAME = 200  # bytes of the name of a column
 _MOST_WIDE = 14  # characters of a name without spaces
 _WIDE = "\u2e7f"
-_NUMBER = re.compile(rb"[+-]?\d[\d.,]*")
+_NUMBER = re.compile(r"[+-]?[0-9][0-9.,]*")
 COMPARED = 100
 """Rows below a header that tell whether it looks like one of them."""
 TEXT_NAMES = ("text", "texts", "body", "message", "content", "document", "sentence", "review", "本文", "文本", "본문")
@@ -54,9 +54,7 @@ class Record(NamedTuple):
     problem: str = ""
 
 
-def read_delimited(
-    stream: Stream, reading: Reading, delimiter: bytes, *, quotes: bool = True
-) -> Iterator[pa.RecordBatch]:
+def read_delimited(stream: Stream, reading: Reading, delimiter: bytes, *, quotes: bool = True) -> Batches:
     """Batches of a stream of records with a header."""
     table: _Table | None = None
     # Where the quotes of the next block are: looking for them twice takes an eighth longer.
@@ -76,15 +74,11 @@ def read_delimited(
             places = None
         if table is None or not block.data:
             continue
-        batch = table.quick(block, places) if block.valid else None
-        if batch is None:
-            batch = table.slow(block)
-        if batch is not None and batch.num_rows:
-            yield batch
+        found = table.parse(block, places) if block.valid else None
+        yield table.slow(block) if found is None else table.batch(*found)
     if table is None:
-        raise DataError(
-            "there are empty lines only: a header and rows were expected", file=reading.source.name, cause="no-rows"
-        )
+        empty = "there are empty lines only: a header and rows were expected"
+        raise DataError(empty, file=reading.source.name, cause="no-rows")
 
 
 def _read_header(block: Block, reading: Reading, delimiter: bytes, quotes: bool) -> tuple[_Table | None, Block]:
@@ -95,74 +89,81 @@ def _read_header(block: Block, reading: Reading, delimiter: bytes, quotes: bool)
     if first.problem:
         line = block.line + block.data.count(b"\n", 0, first.start)
         raise DataError(first.problem, cause="quotes", **reading.place(line))
-    names, end = [name.decode("utf-8", "replace") for name in first.fields], first.end
-    is_row = False
+    below = ([_text(f) for f in record.fields] for record in split_records(block.data[first.end :], delimiter, quotes))
+    columns = name_columns(reading, [_text(field) for field in first.fields], below, delimiter)
+    end = first.end if reading.options.header else first.start
+    line = block.line + block.data.count(b"\n", 0, end)
+    return _Table(reading, *columns, delimiter, quotes), Block(block.data[end:], line, block.valid)
+
+
+def _text(field: bytes) -> str:
+    return field.decode("utf-8", "replace")
+
+
+def name_columns(
+    reading: Reading, first: list[str], below: Iterator[list[str]], delimiter: bytes | None = None
+) -> tuple[list[str], dict[str, int]]:
+    """The names of the columns, checked, and the places of those that are wanted; `below` are some rows."""
+    names, is_row = first, False
     if not reading.options.header:
-        names, end = [str(number) for number in range(1, len(names) + 1)], first.start
-    elif is_row := looks_like_row(
-        first.fields,
-        (record.fields for record in split_records(block.data[end:], delimiter, quotes)),
-        reading.columns,
-    ):
+        names = [str(number) for number in range(1, len(first) + 1)]
+    elif is_row := looks_like_row(first, below, reading.columns):
         reading.progress.doubtful_headers.append(reading.source.name)
     if reading.options.columns:
         names = [name.strip() for name in names]
-    take_columns(reading, names, _hint(names, delimiter, is_row, reading))
-    line = block.line + block.data.count(b"\n", 0, end)
-    return _Table(reading, names, delimiter, quotes), Block(block.data[end:], line, block.valid)
+    take_columns(reading, names, _hint(names, delimiter, is_row, reading) if delimiter else ())
+    places = {name: at for at, name in enumerate(names)}
+    return names, {name: places[name] for name in reading.columns}
 
 
-def looks_like_row(names: list[bytes], below: Iterator[list[bytes]], wanted: Sequence[str] = ()) -> bool:
+def looks_like_row(names: list[str], below: Iterator[list[str]], wanted: Sequence[str] = ()) -> bool:
     """Whether a header looks like a row: a text, a value that comes again below, such as a label, or a number.
 
     A single name may be a sentence, or a cell like those below, unless it is the column that is wanted; where there are
     several, a survey may have questions as names.
 
-    >>> looks_like_row([b"lunch?", b"ham"], iter([[b"win money", b"spam"], [b"noon?", b"ham"]]))
+    >>> looks_like_row(["lunch?", "ham"], iter([["win money", "spam"], ["noon?", "ham"]]))
     True
-    >>> looks_like_row([b"17", b"lunch?"], iter([[b"18", b"noon?"]])), looks_like_row([b"See you at noon"], iter([]))
+    >>> looks_like_row(["17", "lunch?"], iter([["18", "noon?"]])), looks_like_row(["See you at noon"], iter([]))
     (True, True)
-    >>> looks_like_row([b"text", b"label"], iter([[b"lunch?", b"ham"]]))
+    >>> looks_like_row(["text", "label"], iter([["lunch?", "ham"]]))
     False
-    >>> [looks_like_row([name], iter([[b"bad"], [b"terrible"]])) for name in (b"good", b"Opinion", b"review")]
+    >>> [looks_like_row([name], iter([["bad"], ["terrible"]])) for name in ("good", "Opinion", "review")]
     [True, False, False]
-    >>> looks_like_row([b"How was it?", b"2020", b"2021"], iter([[b"good", b"1", b"2"]]))
+    >>> looks_like_row(["How was it?", "2020", "2021"], iter([["good", "1", "2"]]))
     False
     """
-    if {b"text", b"label"} & {name.strip().lower() for name in names}:
+    if {"text", "label"} & {name.strip().lower() for name in names}:
         return False
-    if any(len(name) > _LONGEST_NAME or b"\n" in name for name in names):
+    if any(len(name.encode()) > _LONGEST_NAME or "\n" in name for name in names):
         return True
-    if len(names) == 1 and _is_sentence(names[0].decode("utf-8", "replace").strip()):
+    if len(names) == 1 and _is_sentence(names[0].strip()):
         return True
     rows = list(islice(below, COMPARED))
     # Files that were put together have the whole header again.
     if any(row != names and any(a and a == b for a, b in zip(names, row, strict=False)) for row in rows):
         return True
-    if len(names) == 1 and names[0].decode("utf-8", "replace") not in wanted:
-        return _is_alike(names[0], [row[0] for row in rows if row[0].strip()])
+    if len(names) == 1 and names[0] not in wanted:
+        return _is_alike(names[0].strip(), [row[0].strip() for row in rows if row[0].strip()])
     # A number among names is a cell; several may be the names of years.
     numbers = [at for at, name in enumerate(names) if _is_number(name)]
-    return (
-        len(numbers) == 1 and bool(rows) and all(len(row) > numbers[0] and _is_number(row[numbers[0]]) for row in rows)
-    )
+    if len(numbers) != 1 or not rows:
+        return False
+    return all(len(row) > numbers[0] and _is_number(row[numbers[0]]) for row in rows)
 
 
-def _is_alike(name: bytes, cells: list[bytes]) -> bool:
+def _is_alike(name: str, cells: list[str]) -> bool:
     """Whether the name of a single column may as well be one of its cells: a document that is lost is worse than one
     too many.
 
-    >>> [_is_alike(name, [b"nice place", b"good food"]) for name in (b"bad service", b"bad", b"comment")]
+    >>> [_is_alike(name, ["nice place", "good food"]) for name in ("bad service", "bad", "comment")]
     [True, False, False]
     """
-    first, *others = (cell.decode("utf-8", "replace").strip() for cell in (name, *cells))
-    if (
-        not first
-        or first.lower() in (*TEXT_NAMES, *LABEL_NAMES)
-        or (others and 2 * len(first) < median(map(len, others)))
-    ):
+    if not name or name.lower() in (*TEXT_NAMES, *LABEL_NAMES):
         return False
-    return not others or _look(first) in map(_look, others)
+    if not cells:
+        return True
+    return 2 * len(name) >= median(map(len, cells)) and _look(name) in map(_look, cells)
 
 
 def _look(cell: str) -> tuple[bool, ...]:
@@ -170,7 +171,7 @@ def _look(cell: str) -> tuple[bool, ...]:
     return " " in cell, cell[:1].isupper(), any(map(str.isdigit, cell)), is_wide
 
 
-def _is_number(cell: bytes) -> bool:
+def _is_number(cell: str) -> bool:
     return _NUMBER.fullmatch(cell.strip()) is not None
 
 
@@ -207,77 +208,73 @@ def _folded(names: Sequence[str]) -> set[str]:
 class _Table:
     """How to read blocks below a header."""
 
-    def __init__(self, reading: Reading, names: list[str], delimiter: bytes, quotes: bool) -> None:
-        self._reading, self._names, self._delimiter, self._quotes = reading, names, delimiter, quotes
+    def __init__(
+        self, reading: Reading, names: list[str], places: dict[str, int], delimiter: bytes, quotes: bool
+    ) -> None:
+        self._reading, self._names, self._at = reading, names, places
+        self._delimiter, self._quotes = delimiter, quotes
         self._parse = pa.csv.ParseOptions(
             delimiter=delimiter.decode(), quote_char='"' if quotes else False, newlines_in_values=quotes
         )
         self._keys = [str(at) for at in range(len(names))]  # Arrow wants names that differ
-        places = {name: at for at, name in enumerate(names)}
-        self._at = {name: places[name] for name in reading.columns}
-        self._all = each_once(names) if reading.options.rows else None
-        wanted = self._keys if self._all else [self._keys[at] for at in self._at.values()]
+        wanted = self._keys if reading.options.rows else [self._keys[at] for at in self._at.values()]
         self._convert = pa.csv.ConvertOptions(
             check_utf8=False, column_types=dict.fromkeys(wanted, STRING), include_columns=wanted
         )
 
-    def quick(self, block: Block, places: Integers | None) -> pa.RecordBatch | None:
-        """A block by Arrow, or None; `places` of its quotes, where they are known."""
+    def parse(self, block: Block, places: Integers | None) -> tuple[Integers, dict[str, pa.Array]] | None:
+        """The lines and the columns of a block, by Arrow, or None; `places` of its quotes, where they are known."""
         if places is None:
             places = _find_quotes(block.data) if self._quotes else np.empty(0, np.int64)
         lines = _find_record_lines(block.data, self._delimiter, places)
         if lines is None or not len(lines):
             return None
-        table = self._parse_block(block.data)
-        if table is None or table.num_rows != len(lines):
-            return None
-        parsed = {key: join_chunks(table[key]) for key in table.column_names}
-        columns = {name: parsed[self._keys[at]] for name, at in self._at.items()}
-        if self._reading.options.columns:
-            texts = frozenset(self._reading.options.text)
-            columns = {name: column if name in texts else trim(column) for name, column in columns.items()}
-        batch = tidy_columns(self._reading, columns, lines + block.line, read_cell)
-        if batch is None or self._all is None:
-            return batch
-        return batch.append_column("row", pa.StructArray.from_arrays(list(parsed.values()), self._all))
 
-    def _parse_block(self, data: bytes) -> pa.Table | None:
         def parse(size: int) -> pa.Table:
             options = pa.csv.ReadOptions(use_threads=False, block_size=size, column_names=self._keys)
-            return pa.csv.read_csv(pa.BufferReader(data), options, self._parse, self._convert)
+            return pa.csv.read_csv(pa.BufferReader(block.data), options, self._parse, self._convert)
 
-        return parse_in_parts(parse, len(data))
+        table = parse_in_parts(parse, len(block.data))
+        if table is None or table.num_rows != len(lines):
+            return None
+        return lines + block.line, {key: join_chunks(table[key]) for key in table.column_names}
+
+    def batch(self, lines: Integers, parsed: dict[str, pa.Array]) -> pa.RecordBatch | None:
+        """The batch of columns that Arrow has parsed."""
+        columns = {name: parsed[self._keys[at]] for name, at in self._at.items()}
+        batch = read_columns(self._reading, columns, lines, written=True)
+        return with_rows(batch, lines, parsed.values(), self._names) if self._reading.options.rows else batch
 
     def slow(self, block: Block) -> pa.RecordBatch | None:
         """A block record by record."""
-        reading = self._reading
-        rows, line, seen = Rows(reading), block.line, 0
-        whole: dict[int, dict[str, str]] = {}
+        rows, found = Rows(self._reading), dict(self._number_records(block))
+        rows.add(found.items(), self._parse_record)
+        batch = rows.batch()
+        if batch is None or not self._reading.options.rows:
+            return batch
+        lines = batch["line"].to_numpy()
+        fields = zip(*(map(bytes.decode, found[line].fields) for line in lines.tolist()), strict=True)
+        return with_rows(batch, lines, [pa.array(column, STRING) for column in fields], self._names)
+
+    def _number_records(self, block: Block) -> Iterator[tuple[int, Record]]:
+        """The records with their lines, without empty lines."""
+        line, seen = block.line, 0
         for record in split_records(block.data, self._delimiter, self._quotes):
             line += block.data.count(b"\n", seen, record.start)
             seen = record.start
-            if record.fields == [b""] and not record.problem and block.data[record.start] != ord('"'):
-                continue
-            if record.problem:
-                reading.refuse(record.problem, line, cause="quotes")
-            elif len(record.fields) != len(self._names):
-                reading.refuse(self._describe_miscount(len(record.fields)), line, cause="row-width")
-            else:
-                try:
-                    values = {name: record.fields[index].decode() for name, index in self._at.items()}
-                    if self._all is not None:
-                        whole[line] = {n: field.decode() for n, field in zip(self._all, record.fields, strict=True)}
-                except UnicodeDecodeError as error:
-                    reading.fail(row_error(reading, line, error.object, error.start))
-                    continue
-                if reading.options.columns:
-                    values = {name: value.strip() for name, value in values.items()}
-                add_row(rows, values, line, read_cell)
-        batch = rows.batch()
-        if batch is None or self._all is None:
-            return batch
-        kind = pa.struct(dict.fromkeys(self._all, STRING))
-        return batch.append_column("row", pa.array([whole[line] for line in batch["line"].to_pylist()], kind))
+            if record.fields != [b""] or record.problem or block.data[record.start] == ord('"'):
+                yield line, record
+
+    def _parse_record(self, record: Record) -> Row:
+        if record.problem:
+            raise DataError(record.problem, cause="quotes")
+        if len(record.fields) != len(self._names):
+            raise DataError(self._describe_miscount(len(record.fields)), cause="row-width")
+        if self._reading.options.rows:
+            for field in record.fields:
+                field.decode()
+        values = {name: record.fields[at].decode() for name, at in self._at.items()}
+        return row_of(self._reading, values, written=True)
 
     def _describe_miscount(self, n_fields: int) -> str:
         n_names = len(self._names)
@@ -300,39 +297,30 @@ def split_records(data: bytes, delimiter: bytes, quotes: bool = True) -> Iterato
     >>> [record.problem for record in split_records(b'"a"b,c\\n', b",")]
     ['a field goes on after its closing quote: write quotes inside it twice ("")']
     """
-    plain = re.compile(rb"[^" + re.escape(delimiter) + rb"\n]*+")
+    end = re.escape(delimiter)
+    quoted = rb'"((?:[^"]++|"")*+)"(' + end + rb"|\r?\n)|" if quotes else rb"(?!)()()|"
+    pattern = re.compile(quoted + rb"([^" + end + rb"\n]*+)(" + end + rb"|\n)")
     start = at = 0
     fields: list[bytes] = []
     while start < len(data):
-        problem = ""
-        if quotes and data.startswith(b'"', at):
-            field = _QUOTED.match(data, at)
-            assert field is not None
-            end = field.end() + 1
-            if end > len(data):
-                problem = _UNCLOSED
-                end = at
-            elif data[end : end + 1] == b"\r" and data[end + 1 : end + 2] == b"\n":
-                fields.append(field.group()[1:].replace(b'""', b'"'))
-                end += 1
-            elif data[end : end + 1] in (delimiter, b"\n"):
-                fields.append(field.group()[1:].replace(b'""', b'"'))
-            else:
-                problem = _GOES_ON
+        found = pattern.match(data, at)
+        assert found is not None
+        inside, closed, plain, ended = found.groups()
+        problem, at = "", found.end()
+        if inside is not None:
+            fields.append(inside.replace(b'""', b'"'))
+        elif not (quotes and plain.startswith(b'"')):
+            fields.append(plain.removesuffix(b"\r") if ended == b"\n" else plain)
         else:
-            match = plain.match(data, at)
-            assert match is not None
-            end = match.end()
-            field_data = match.group()
-            fields.append(field_data.removesuffix(b"\r") if data[end : end + 1] == b"\n" else field_data)
-        if problem:
-            end = data.index(b"\n", end)
-        elif data[end : end + 1] == delimiter:
-            at = end + 1
-            continue
-        yield Record(start, end + 1, fields, problem)
-        start = at = end + 1
-        fields = []
+            opened = _QUOTED.match(data, found.start())
+            assert opened is not None
+            is_closed = opened.end() < len(data)
+            problem = _GOES_ON if is_closed else _UNCLOSED
+            at = data.index(b"\n", opened.end() + 1 if is_closed else found.start()) + 1
+        if problem or (closed or ended) != delimiter:
+            yield Record(start, at, fields, problem)
+            start = at
+            fields = []
 
 
 def _find_quotes(data: bytes) -> Integers:

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 
-import pyarrow as pa
-
-from bunrui.documents.lines import cut_blocks
+from bunrui.documents.lines import Block, cut_blocks
 from bunrui.documents.mail import parse_mail
 from bunrui.documents.sources import Source, Stream
-from bunrui.documents.validation import Reading, Rows
+from bunrui.documents.validation import Batches, Reading, Row, Rows
 from bunrui.errors import DataError, Option
 
 # A line that begins with "From " and has a time in it, at the start or below an empty line.
@@ -25,43 +23,39 @@ _LAST_LINE = re.compile(rb"(?<=\n)\r?\n\Z")  # the empty line that belongs to th
 _QUOTED_FROM = re.compile(rb"^>(?=>*From )", re.MULTILINE)
 
 
-def read_eml(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
+def read_eml(stream: Stream, reading: Reading) -> Batches:
     """The batch of a file that holds one mail."""
     rows = Rows(reading)
-    data = stream.whole()
-    add_mail(rows, reading, data, label=_find_label(reading, parent=True))
-    if batch := rows.batch():
-        yield batch
+    add_mails(rows, [(None, stream.whole())], _find_label(reading, parent=True))
+    yield rows.batch()
 
 
-def read_mbox(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
+def read_mbox(stream: Stream, reading: Reading) -> Batches:
     """Batches of an mbox."""
     if not _FROM.match(stream.peek()):
-        raise DataError(
-            f"{reading.source.name} is not an mbox: its first line should begin with 'From ' and have a time",
-            cause="damaged-file",
-        )
+        first = "its first line should begin with 'From ' and have a time"
+        raise DataError(f"{reading.source.name} is not an mbox: {first}", cause="damaged-file")
     label = _find_label(reading, parent=False)
     for block in cut_blocks(stream, reading, _find_last_mail, raw=True):
         rows = Rows(reading)
-        found = [match.span() for match in _FROM.finditer(block.data)]
-        ends = [start for start, _ in found[1:]] + [len(block.data)]
-        line, seen = block.line, 0
-        for (start, begin), end in zip(found, ends, strict=True):
-            line += block.data.count(b"\n", seen, start)
-            seen = start
-            data = _LAST_LINE.sub(b"", _QUOTED_FROM.sub(b"", block.data[begin:end]))
-            add_mail(rows, reading, data, line=line, label=label)
-        if batch := rows.batch():
-            yield batch
+        add_mails(rows, _split_mails(block), label)
+        yield rows.batch()
+
+
+def _split_mails(block: Block) -> Iterator[tuple[int, bytes]]:
+    """The mails of a block, each with the line where it begins."""
+    found = [match.span() for match in _FROM.finditer(block.data)]
+    ends = [start for start, _ in found[1:]] + [len(block.data)]
+    line, seen = block.line, 0
+    for (start, begin), end in zip(found, ends, strict=True):
+        line += block.data.count(b"\n", seen, start)
+        seen = start
+        yield line, _LAST_LINE.sub(b"", _QUOTED_FROM.sub(b"", block.data[begin:end]))
 
 
 def _find_last_mail(data: bytes) -> int:
     """Find the start of the last mail: it may go on."""
-    last = 0
-    for match in _FROM.finditer(data):
-        last = match.start()
-    return last
+    return max((match.start() for match in _FROM.finditer(data)), default=0)
 
 
 def is_maildir(path: str) -> bool:
@@ -71,11 +65,9 @@ def is_maildir(path: str) -> bool:
 
 def maildir_files(path: str) -> Iterator[tuple[str, str]]:
     """The mails of a Maildir and of the folders in it, each with the name of its folder, in a fixed order."""
-    name = Path(path).resolve().name
-    folders = [(path, name)]
     with os.scandir(path) as entries:
-        inner = sorted(entry.name for entry in entries if entry.name.startswith(".") and entry.is_dir())
-    folders += [(os.path.join(path, folder), folder[1:]) for folder in inner if is_maildir(os.path.join(path, folder))]
+        inner = sorted(entry.name for entry in entries if entry.name.startswith(".") and is_maildir(entry.path))
+    folders = [(path, Path(path).resolve().name), *((os.path.join(path, name), name[1:]) for name in inner)]
     for folder, label in folders:
         for part in ("cur", "new"):
             for file in sorted(os.listdir(os.path.join(folder, part))):
@@ -83,30 +75,28 @@ def maildir_files(path: str) -> Iterator[tuple[str, str]]:
                     yield os.path.join(folder, part, file), label
 
 
-def read_maildir(reading: Reading) -> Iterator[pa.RecordBatch]:
+def read_maildir(reading: Reading) -> Batches:
     """Batches of a Maildir."""
     assert reading.source.path is not None
     rows = Rows(reading)
     for path, folder in maildir_files(reading.source.path):
         with Stream(Source(path, path), reading.progress) as stream:
-            data = stream.whole()
-        add_mail(rows, reading, data, label=folder if reading.wants_label else None, source=path)
-        if rows.is_full and (batch := rows.batch()):
-            yield batch
-    if batch := rows.batch():
-        yield batch
+            add_mails(rows, [(None, stream.whole())], folder if reading.wants_label else None, path)
+        if rows.is_full:
+            yield rows.batch()
+    yield rows.batch()
 
 
-def add_mail(
-    rows: Rows, reading: Reading, data: bytes, *, label: str | None, line: int | None = None, source: str | None = None
+def add_mails(
+    rows: Rows, mails: Iterable[tuple[int | None, bytes]], label: str | None, source: str | None = None
 ) -> None:
-    """Add one mail to the rows."""
-    try:
-        mail = parse_mail(data, reading.options.encoding)
-    except DataError as bad:
-        reading.refuse(bad.problem, line, source, bad.cause)
-    else:
-        rows.add([mail.text], label, mail.id, line=line, source=source)
+    """Add mails, given the lines where they begin, to the rows."""
+
+    def parse(data: bytes) -> Row:
+        mail = parse_mail(data, rows.reading.options.encoding)
+        return [mail.text], label, mail.id
+
+    rows.add(mails, parse, source)
 
 
 def _find_label(reading: Reading, *, parent: bool) -> str | None:

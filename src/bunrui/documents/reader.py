@@ -13,21 +13,20 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
-from importlib import import_module
 from pathlib import PurePath
 from typing import Any
 
 import pyarrow as pa
 
+from bunrui.documents.columnar import files_of, is_dataset, read_arrow, read_parquet, read_table, splits_of
 from bunrui.documents.delimited import read_delimited, split_records
 from bunrui.documents.encodings import AUTO, FIRST, detect, encoding_error, transcoder
-from bunrui.documents.huggingface import files_of, is_dataset, splits_of
 from bunrui.documents.lines import read_fasttext, read_jsonl, read_lines
 from bunrui.documents.mail import is_mail
-from bunrui.documents.mailbox import add_mail, is_maildir, maildir_files, read_eml, read_maildir, read_mbox
+from bunrui.documents.mailbox import add_mails, is_maildir, maildir_files, read_eml, read_maildir, read_mbox
 from bunrui.documents.sources import COMPRESSIONS, Progress, Source, Stream, find_files, is_address
 from bunrui.documents.tabular import check_format
-from bunrui.documents.validation import Options, Reading, Rows, decode_name, give_type, split_labels
+from bunrui.documents.validation import Batches, Options, Reading, Row, Rows, decode_name, give_type, split_labels
 from bunrui.errors import DataError, LabelError, Option, OptionError, Step
 from bunrui.labels import TYPES, plain, plain_type
 from bunrui.phrases import some
@@ -267,7 +266,10 @@ class Reader:
             several = len(self.sources) > 1 and self.options.encoding != AUTO
             reading = Reading(source, self.options, progress, before, several=several)
             for batch in _read(reading, self._may_be_empty):
-                yield give_type(split_labels(batch, reading), reading) if self.options.labelled else batch
+                if batch is not None and self.options.labelled:
+                    batch = give_type(split_labels(batch, reading), reading)
+                if batch is not None and batch.num_rows:
+                    yield batch
             if source.size is not None:
                 progress.bytes_read = before + source.size
 
@@ -284,11 +286,9 @@ class Reader:
         self.close()
 
 
-def _read(reading: Reading, may_be_empty: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+def _read(reading: Reading, may_be_empty: tuple[str, ...]) -> Batches:
     source = reading.source
     if source.table is not None:
-        from bunrui.documents.columnar import read_table
-
         yield from read_table(reading)
     elif source.format == "maildir":
         yield from read_maildir(reading)
@@ -309,20 +309,20 @@ def _read(reading: Reading, may_be_empty: tuple[str, ...]) -> Iterator[pa.Record
             yield from _FILES[format](stream, reading)
 
 
-def _by_module(stream: Stream, reading: Reading, module: str, reader: str) -> Iterator[pa.RecordBatch]:
-    """By a module that is imported only now: pyarrow.parquet takes time to import, and so does zipfile."""
-    found: Iterator[pa.RecordBatch] = getattr(import_module(f"bunrui.documents.{module}"), reader)(stream, reading)
-    return found
+def _read_spreadsheet(stream: Stream, reading: Reading) -> Batches:
+    from bunrui.documents.spreadsheet import read_spreadsheet  # zipfile takes time to import
+
+    return read_spreadsheet(stream, reading)
 
 
-_FILES: dict[str, Callable[[Stream, Reading], Iterator[pa.RecordBatch]]] = {
+_FILES: dict[str, Callable[[Stream, Reading], Batches]] = {
     "csv": partial(read_delimited, delimiter=b","),
     "tsv": partial(read_delimited, delimiter=b"\t"),
     "tab": partial(read_delimited, delimiter=b"\t", quotes=False),
     "jsonl": read_jsonl,
-    "xlsx": partial(_by_module, module="spreadsheet", reader="read_spreadsheet"),
-    "parquet": partial(_by_module, module="columnar", reader="read_parquet"),
-    "arrow": partial(_by_module, module="columnar", reader="read_arrow"),
+    "xlsx": _read_spreadsheet,
+    "parquet": read_parquet,
+    "arrow": read_arrow,
     "fasttext": read_fasttext,
     "lines": read_lines,
     "eml": read_eml,
@@ -449,10 +449,8 @@ def find_format(name: str, path: str, format: str | None) -> tuple[str, str]:
     if format is None:
         format = _SUFFIXES.get(suffixes[-1]) if suffixes else ""  # mailboxes have no suffix
     if format is None and suffixes[-1] in _SPREADSHEETS:
-        raise DataError(
-            f"the spreadsheet {name!r} cannot be read: save it as .xlsx, or as CSV (UTF-8), first",
-            cause="old-spreadsheet",
-        )
+        old = f"the spreadsheet {name!r} cannot be read: save it as .xlsx, or as CSV (UTF-8), first"
+        raise DataError(old, cause="old-spreadsheet")
     if format is None:
         hint = "give ", Option("format", ...), f", one of {', '.join(FORMATS[:-2])}"
         unknown = f"the name {name!r} does not tell the format"
@@ -514,7 +512,7 @@ def _matches(path: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(path if "/" in pattern else path.rpartition("/")[2], pattern) for pattern in patterns)
 
 
-def read_folder(reading: Reading) -> Iterator[pa.RecordBatch]:
+def read_folder(reading: Reading) -> Batches:
     """Batches of a folder: the class is the first folder below it."""
     root = reading.source.path
     assert root is not None
@@ -527,16 +525,15 @@ def read_folder(reading: Reading) -> Iterator[pa.RecordBatch]:
             if os.path.dirname(path) == "":
                 raise _class_error(root, path, reading.options)
             label = PurePath(path).parts[0]
-        _add(rows, reading, path, label)
-        if rows.is_full and (batch := rows.batch()):
-            yield batch
+        _add_file(rows, path, label)
+        if rows.is_full:
+            yield rows.batch()
     if not found:
         is_chosen = reading.options.include or reading.options.exclude
         chosen = (" that ", Option("include"), " and ", Option("exclude"), " leave") if is_chosen else ()
         expected = ": a folder for each class was expected, with a file for each text"
         raise DataError((f"{root} has no files", *chosen, expected))
-    if batch := rows.batch():
-        yield batch
+    yield rows.batch()
 
 
 def _class_error(root: str, path: str, options: Options) -> DataError:
@@ -554,23 +551,26 @@ def _class_error(root: str, path: str, options: Options) -> DataError:
     )
 
 
-def _add(rows: Rows, reading: Reading, path: str, label: str | None) -> None:
+def _add_file(rows: Rows, path: str, label: str | None) -> None:
+    reading = rows.reading
     assert reading.source.path is not None
     name = os.path.join(reading.source.path, path)
     suffix = PurePath(path).suffix.lower()[1:]
     compression = suffix if suffix in COMPRESSIONS else ""
     with Stream(Source(name, name, compression=compression), reading.progress) as stream:
         data = stream.whole()
-    stem = path.lower().removesuffix(f".{compression}") if compression else path.lower()
-    if reading.source.format == "eml" or stem.endswith(".eml"):
-        add_mail(rows, reading, data, label=label, source=name)
-        return
-    encoding = reading.encoding_of(data)
-    try:
-        text = data.decode("utf-8-sig" if transcoder(encoding, "strict") is None else encoding)
-    except UnicodeDecodeError as error:
-        line = 1 + bytes(error.object[: error.start]).count(b"\n")
-        place = reading.place(line, name)
-        reading.fail(encoding_error(data, error.start, encoding, several=reading.several, **place))
+
+    def parse(data: bytes) -> Row:
+        encoding = reading.encoding_of(data)
+        try:
+            text = data.decode("utf-8-sig" if transcoder(encoding, "strict") is None else encoding)
+        except UnicodeDecodeError as error:
+            line = 1 + bytes(error.object[: error.start]).count(b"\n")
+            place = reading.place(line, name)
+            raise encoding_error(data, error.start, encoding, several=reading.several, **place) from None
+        return [text], label, decode_name(path.replace(os.sep, "/"))
+
+    if reading.source.format == "eml" or path.lower().removesuffix(f".{compression}").endswith(".eml"):
+        add_mails(rows, [(None, data)], label, name)
     else:
-        rows.add([text], label, decode_name(path.replace(os.sep, "/")), source=name)
+        rows.add([(None, data)], parse, name)

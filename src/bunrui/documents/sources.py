@@ -15,6 +15,7 @@ import tempfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
@@ -87,12 +88,10 @@ class Source:
     def open(self, *, seekable: bool = False) -> Any:
         """Its bytes as they are; `seekable`: as an Arrow file, which is read in any order."""
         if self.is_far:
-            try:
+            with _reaching(self.name):
                 if seekable:
                     return self.filesystem.open_input_file(self.key)
                 return self.filesystem.open_input_stream(self.key, compression=None)
-            except OSError as error:
-                raise _reach_error(self.name, error) from error
         if self.path is None:
             return sys.stdin.buffer if self.stream is None else self.stream
         if seekable:
@@ -148,12 +147,8 @@ class _Counted(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         if self._owned:
-            try:
+            with _reaching(self._source.name) if self._source.is_far else nullcontext():
                 n_bytes = int(self._file.readinto(buffer))
-            except OSError as error:
-                if self._source.is_far:
-                    raise _reach_error(self._source.name, error) from error
-                raise
         else:
             data = self._file.read(len(buffer))
             if not isinstance(data, bytes):
@@ -169,7 +164,7 @@ class _Counted(io.RawIOBase):
         super().close()
 
 
-class Stream:
+class Stream(ExitStack):
     """The bytes of a source, decompressed.
 
     `close` closes the files that it opened; the standard input and the caller's streams stay open.
@@ -182,8 +177,8 @@ class Stream:
     closed = False  # as Arrow asks files
 
     def __init__(self, source: Source, progress: Progress) -> None:
+        super().__init__()
         self.source, self._progress = source, progress
-        self._closing: list[Any] = []
         self._head = b""
         try:
             self._open()
@@ -194,7 +189,7 @@ class Stream:
     def _open(self) -> None:
         source = self.source
         counted = _Counted(source.open(), self._progress, source)
-        self._closing.append(counted)
+        self.callback(counted.close)
         raw: Any = io.BufferedReader(counted, _FAR if source.is_far and source.compression else _PEEK)
         self._file = raw
         compression = source.compression
@@ -203,7 +198,7 @@ class Stream:
             compression = next((name for magic, name in _MAGIC.items() if start.startswith(magic)), "")
         if compression:
             self._file = _decompress(raw, compression)
-            self._closing.append(self._file)
+            self.callback(self._file.close)
 
     def peek(self, n_bytes: int = _PEEK) -> bytes:
         """Look at the first bytes, at least `n_bytes` if there are, without taking them."""
@@ -242,16 +237,11 @@ class Stream:
     def _guard(self, read: Callable[[], bytes]) -> bytes:
         try:
             return bytes(read())
-        except _DAMAGED as error:
-            raise self._damage_error(error) from error
-        except OSError as error:
-            if error.errno is None:  # of gzip, bz2 or Arrow, not of the system
-                raise self._damage_error(error) from error
-            raise DataError.of_system(error, self.source.name) from error
-
-    def _damage_error(self, error: Exception) -> DataError:
-        why = f"this is damaged or cut short ({error})"
-        return DataError(why, file=self.source.name, hint="get it again", cause="damaged-file")
+        except (*_DAMAGED, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise DataError.of_system(error, self.source.name) from error
+            why = f"this is damaged or cut short ({error})"
+            raise DataError(why, file=self.source.name, hint="get it again", cause="damaged-file") from error
 
     def seekable(self) -> Any:
         """The same bytes as an Arrow file, to be read in any order; those of a pipe go through a temporary file."""
@@ -259,38 +249,21 @@ class Stream:
         if not source.compression and (source.is_far or (source.path is not None and source.size is not None)):
             file = source.open(seekable=True)
         else:
-            copy = tempfile.TemporaryFile()  # noqa: SIM115 (closed in close)
-            self._closing.append(copy)
+            copy = self.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
             copy.write(self._head)
             while part := self._fill(1 << 20):
                 copy.write(part)
             copy.seek(0)
             file = pa.PythonFile(copy, "r")
-        self._closing.append(file)
+        self.callback(file.close)
         return file
-
-    def close(self) -> None:
-        """Close what was opened."""
-        while self._closing:
-            self._closing.pop().close()
-
-    def __enter__(self) -> Stream:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _decompress(raw: Any, compression: str) -> Any:
-    match compression:
-        case "gz":
-            return gzip.GzipFile(fileobj=raw)
-        case "bz2":
-            return bz2.BZ2File(raw)
-        case "xz":
-            return lzma.LZMAFile(raw)
-        case _:
-            return pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd")
+    if compression == "zst":
+        return pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd")
+    open_file: Any = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}[compression]
+    return open_file(raw)
 
 
 # --- addresses
@@ -336,15 +309,13 @@ def files_at(address: str, filesystem: Any, key: str) -> list[Source]:
     """The file at a path in a file system, or all files that match it."""
     from pyarrow.fs import FileType
 
-    try:
+    with _reaching(address):
         if "*" in address:
             found = list(_match_names(address, filesystem, key))
             if not found:
                 raise DataError(f"no file matches {address}: check the pattern; * stands for no slash")
             return found
         info = filesystem.get_file_info(key)
-    except OSError as error:
-        raise _reach_error(address, error) from error
     if info.type == FileType.NotFound:
         raise DataError(f"there is no file {address}: check the address")
     if info.type == FileType.Directory:
@@ -356,20 +327,16 @@ def locate(address: str) -> tuple[Any, str]:
     """The file system of an address, and the path in it."""
     from pyarrow.fs import FileSystem
 
+    shown = without_secret(address)
     try:
-        return FileSystem.from_uri(address)  # type: ignore[no-any-return]
+        with _reaching(shown):
+            return FileSystem.from_uri(address)  # type: ignore[no-any-return]
     except pa.ArrowInvalid as error:
-        address, scheme = without_secret(address), _scheme(address)
         if "Unrecognized filesystem" in str(error):
-            raise DataError(
-                f"{address}: files are not read by {scheme}: give file, s3, gs, abfs or hdfs, or get the file "
-                f"first, as with curl -LO {address}"
-            ) from error
-        raise DataError(
-            f"{address} is no address ({_first_line(error)}): write a space as %20, other signs in the same way"
-        ) from error
-    except OSError as error:
-        raise _reach_error(without_secret(address), error) from error
+            known = f"files are not read by {_scheme(address)}: give file, s3, gs, abfs or hdfs"
+            raise DataError(f"{shown}: {known}, or get the file first, as with curl -LO {shown}") from error
+        why = f"{shown} is no address ({_first_line(error)})"
+        raise DataError(f"{why}: write a space as %20, other signs in the same way") from error
 
 
 def without_secret(address: str) -> str:
@@ -385,11 +352,16 @@ def without_secret(address: str) -> str:
     return _SECRET.sub("", address)
 
 
-def _reach_error(address: str, error: Exception) -> DataError:
-    """The error of a file system that does not answer, or not as it should."""
-    known = _CREDENTIALS.get(_scheme(address), "")
-    rights = f"the rights to read it ({known})" if known else "the rights to read it"
-    return DataError(f"{address} cannot be read: {_first_line(error)}. Check the address, the network and {rights}")
+@contextmanager
+def _reaching(address: str) -> Iterator[None]:
+    """Say what to check where a file system does not answer, or not as it should."""
+    try:
+        yield
+    except OSError as error:
+        known = _CREDENTIALS.get(_scheme(address), "")
+        rights = f"the rights to read it ({known})" if known else "the rights to read it"
+        check = f"Check the address, the network and {rights}"
+        raise DataError(f"{address} cannot be read: {_first_line(error)}. {check}") from error
 
 
 def _scheme(address: str) -> str:
@@ -412,8 +384,7 @@ def _match_names(address: str, filesystem: Any, key: str) -> Iterator[Source]:
     shown = address[: address.index("*")].rpartition("/")[0]
     folders = [root]
     for depth, pattern in enumerate(names[first:], first + 1):
-        is_last = depth == len(names)
-        wanted = FileType.File if is_last else FileType.Directory
+        wanted = FileType.File if depth == len(names) else FileType.Directory
         inside = [
             info
             for folder in folders
@@ -421,7 +392,8 @@ def _match_names(address: str, filesystem: Any, key: str) -> Iterator[Source]:
             if info.type == wanted and fnmatchcase(info.base_name, pattern)
             if pattern.startswith(".") or not info.base_name.startswith(".")
         ]
-        folders = sorted(info.path for info in inside)
-    for info in sorted(inside, key=lambda info: str(info.path)):
+        inside.sort(key=lambda info: str(info.path))
+        folders = [info.path for info in inside]
+    for info in inside:
         name = f"{shown}/{str(info.path).removeprefix(root).lstrip('/')}"
         yield Source(name, name, size=info.size, filesystem=filesystem, key=info.path)

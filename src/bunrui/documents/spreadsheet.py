@@ -27,10 +27,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bunrui.documents.delimited import COMPARED, looks_like_row
+from bunrui.documents.delimited import COMPARED, name_columns
 from bunrui.documents.sources import MAX_RECORD, Stream
-from bunrui.documents.tabular import add_row, read_cell, take_columns, tidy_columns
-from bunrui.documents.validation import STRING, Reading, Rows, each_once
+from bunrui.documents.tabular import read_columns, with_rows
+from bunrui.documents.validation import STRING, Batches, Reading
 from bunrui.errors import BunruiError, DataError
 
 MOST_ROWS = 1 << 20
@@ -62,7 +62,7 @@ Row = tuple[int, dict[int, Cell]]
 """The number of a row, and its cells by column."""
 
 
-def read_spreadsheet(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
+def read_spreadsheet(stream: Stream, reading: Reading) -> Batches:
     """Batches of a spreadsheet."""
     reading.unit = "row"
     if stream.peek().startswith(_OLD):
@@ -89,28 +89,20 @@ class _Table:
         first = list(islice(rows, COMPARED))
         if not first:
             raise DataError("no sheet has cells with anything in them", file=reading.source.name, cause="no-rows")
-        if reading.options.header:
-            (_, header), *first = first
-            width = 1 + max(header)
-            names = [self._read(header[at]) if at in header else _letters(at) for at in range(width)]
-            below = (
-                [self._read(cells[at]).encode() if at in cells else b"" for at in range(width)] for _, cells in first
-            )
-            if looks_like_row([name.encode() for name in names], below, reading.columns):
-                reading.progress.doubtful_headers.append(reading.source.name)
-        else:
-            width = 1 + max(max(cells) for _, cells in first)
-            names = [str(number) for number in range(1, width + 1)]
-        if reading.options.columns:
-            names = [name.strip() for name in names]
-        take_columns(reading, names)
-        self._rows: Iterator[Row] = chain(first, rows)
-        places = {name: at for at, name in enumerate(names)}
-        self._at = {name: places[name] for name in reading.columns}
-        self._all = each_once(names) if reading.options.rows else None
-        self._taken = range(width) if self._all else sorted(set(self._at.values()))
+        header = first[:1] if reading.options.header else []
+        width = 1 + max(max(cells) for _, cells in header or first)
+        names = [_letters(at) for at in range(width)]
+        for _, cells in header:
+            names = [self._read(cells[at]) if at in cells else letters for at, letters in enumerate(names)]
+        self._rows: Iterator[Row] = chain(first[len(header) :], rows)
+        below = ([self._show(cells, at) for at in range(width)] for _, cells in first[1:])
+        self._names, self._at = name_columns(reading, names, below)
+        self._taken = range(width) if reading.options.rows else sorted(set(self._at.values()))
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def _show(self, cells: dict[int, Cell], at: int) -> str:
+        return self._read(cells[at]) if at in cells else ""
+
+    def batches(self) -> Batches:
         """As `bunrui.documents.read` gives them."""
         columns: dict[int, list[str]] = {at: [] for at in self._taken}
         numbers: list[int] = []
@@ -118,37 +110,28 @@ class _Table:
         n_bytes = 0
         for number, cells in self._rows:
             numbers.append(number)
-            if self._all:
+            if self._reading.options.rows:
                 kinds.append("".join(self._kind(cells[at]) if at in cells else " " for at in columns))
             for at, column in columns.items():
-                cell = self._read(cells[at]) if at in cells else ""
-                column.append(cell)
-                n_bytes += 8 + len(cell)
+                column.append(self._show(cells, at))
+                n_bytes += 8 + len(column[-1])
             if n_bytes >= self._reading.options.batch_bytes:
-                yield from self._batch(columns, numbers, kinds)
+                yield self._batch(columns, numbers, kinds)
                 columns, numbers, kinds, n_bytes = {at: [] for at in columns}, [], [], 0
-        yield from self._batch(columns, numbers, kinds)
+        yield self._batch(columns, numbers, kinds)
 
-    def _batch(self, columns: dict[int, list[str]], numbers: list[int], kinds: list[str]) -> Iterator[pa.RecordBatch]:
-        if not numbers:
-            return
-        reading = self._reading
+    def _batch(self, columns: dict[int, list[str]], numbers: list[int], kinds: list[str]) -> pa.RecordBatch | None:
         arrays = {at: pa.array(cells, STRING) for at, cells in columns.items()}
         lines = np.array(numbers, np.int64)
-        batch = tidy_columns(reading, {name: arrays[at] for name, at in self._at.items()}, lines, read_cell)
-        if batch is None:
-            rows = Rows(reading)
-            for k, number in enumerate(numbers):
-                add_row(rows, {name: columns[at][k] for name, at in self._at.items()}, number, read_cell)
-            batch = rows.batch()
-        if batch is None or not batch.num_rows:
-            return
-        if self._all:
-            whole = pa.StructArray.from_arrays(list(arrays.values()), self._all)
-            places = pa.array(np.searchsorted(lines, batch["line"].to_numpy()))
-            batch = batch.append_column("row", whole.take(places))
-            batch = batch.append_column("kinds", pa.array(kinds, STRING).take(places))
-        yield batch
+        found = {name: arrays[at] for name, at in self._at.items()}
+        batch = read_columns(self._reading, found, lines, written=True)
+        if not self._reading.options.rows:
+            return batch
+        batch = with_rows(batch, lines, arrays.values(), self._names)
+        if batch is not None:
+            places = np.searchsorted(lines, batch["line"].to_numpy())
+            batch = batch.append_column("kinds", pa.array(kinds, STRING).take(pa.array(places)))
+        return batch
 
 
 def _letters(at: int) -> str:

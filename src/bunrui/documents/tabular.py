@@ -15,17 +15,19 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bunrui.documents.validation import STRING, Object, Reading, RowError, Rows, Written, tidy
-from bunrui.errors import DataError, Option
+from bunrui.documents.validation import COUNTS, STRING, Object, Reading, Row, Rows, Written, each_once, tidy
+from bunrui.errors import DataError, EncodingError, Option
 
 TABLES = ("csv", "tsv", "tab", "xlsx", "jsonl", "parquet", "arrow")
 """The formats that have columns."""
@@ -64,31 +66,72 @@ def take_columns(reading: Reading, names: list[str], hint: tuple[str | Option, .
 # --- rows with named columns, of a table or with a text
 
 
-def tidy_columns(
-    reading: Reading, columns: Mapping[str, pa.Array], lines: Any, read: Callable[[Any], Any] | None = None
+def read_columns(
+    reading: Reading, columns: Mapping[str, pa.Array], lines: npt.NDArray[np.int64], *, written: bool = False
 ) -> pa.RecordBatch | None:
-    """Columns by name → a batch, or None if a row of them needs a closer look; `read` makes cells of values."""
+    """Columns by name → a batch of the good rows; `written` if cells are strings that may stand for numbers."""
+    batch = _tidy_columns(reading, columns, lines, written)
+    if batch is None:
+        rows = Rows(reading)
+        found = zip(lines.tolist(), range(len(lines)), strict=True)
+        rows.add(found, lambda at: row_of(reading, _read_values(columns, at), written=written))
+        batch = rows.batch()
+    return batch
+
+
+def _tidy_columns(
+    reading: Reading, columns: Mapping[str, pa.Array], lines: npt.NDArray[np.int64], written: bool
+) -> pa.RecordBatch | None:
+    """The batch, or None if a row of it needs a closer look."""
+    try:
+        for column in () if written else columns.values():
+            column.validate(full=True)
+    except pa.ArrowInvalid:
+        return None
     texts, label, id = reading.pick(columns)
     if reading.options.columns:
-        text = _join_cells(reading.options.text, texts, read or (lambda value: value))
+        text = _join_cells(reading.options.text, texts, read_cell if written else lambda value: value)
         if text is None:
             return None
         texts = [text]
+        if written:
+            label, id = (None if column is None else _map_distinct(column, str.strip) for column in (label, id))
     return tidy(reading, texts, label, id, lines)
 
 
-def add_row(rows: Rows, values: Mapping[str, Any], line: int, read: Callable[[Any], Any] | None = None) -> None:
-    """Add a row, given its values by column, unless it is bad."""
-    reading = rows.reading
+def row_of(reading: Reading, values: Mapping[str, Any], *, written: bool = False) -> Row:
+    """A row, given its values by column."""
     texts, label, id = reading.pick(values)
     if reading.options.columns:
-        cells = zip(reading.options.text, map(read, texts) if read else texts, strict=True)
-        try:
-            texts = [row_text(dict(cells))]
-        except RowError as bad:
-            reading.refuse(bad.problem, line, cause=bad.cause)
-            return
-    rows.add(texts, label, id, line=line)
+        texts = [row_text(dict(zip(reading.options.text, map(read_cell, texts) if written else texts, strict=True)))]
+        if written:
+            label, id = (None if value is None else value.strip() for value in (label, id))
+    return texts, label, id
+
+
+def _read_values(columns: Mapping[str, pa.Array], at: int) -> dict[str, Any]:
+    try:
+        values = {name: column[at].as_py() for name, column in columns.items()}
+    except UnicodeDecodeError as error:
+        shown = error.object[error.start : error.start + 4].hex(" ")
+        what = f"the bytes {shown} are not valid utf-8: decode the text before it is written"
+        raise EncodingError(what) from None
+    except (ValueError, OverflowError) as error:  # a date beyond the calendar
+        raise DataError(f"a cell cannot be read: {error}") from None
+    return {name: Object(v) if v and columns[name].type == COUNTS else v for name, v in values.items()}
+
+
+def with_rows(
+    batch: pa.RecordBatch | None, lines: npt.NDArray[np.int64], columns: Iterable[pa.Array], names: Sequence[str]
+) -> pa.RecordBatch | None:
+    """The batch with the whole rows, given those of some lines."""
+    if batch is None or not batch.num_rows:
+        return None
+    places = np.searchsorted(lines, batch["line"].to_numpy())
+    rows = pa.StructArray.from_arrays(list(columns), each_once(names))
+    # Not always `take`: Arrow has none for some types, and bad rows are rare.
+    is_all = places[-1] - places[0] + 1 == len(places)
+    return batch.append_column("row", rows.slice(places[0], len(places)) if is_all else rows.take(pa.array(places)))
 
 
 # --- one row
@@ -100,12 +143,10 @@ def row_text(cells: Mapping[str, Any]) -> str:
     >>> row_text({"age": 39, "名前": "花子", "born": date(1986, 5, 1), "size": None})
     '{"age":39,"名前":"花子","born":"1986-05-01","size":null}'
     """
-    if isinstance(cells, Object) and cells.repeated:
-        raise RowError(f"the object has {min(cells.repeated)!r} twice: keep one")
     if not cells:
-        raise RowError("the row has no column but the label: there is nothing to classify by")
+        raise DataError("the row has no column but the label: there is nothing to classify by")
     if "" in cells:
-        raise RowError("a column of the row has no name: give it one")
+        raise DataError("a column of the row has no name: give it one")
     return "{" + ",".join(f"{_quote(name)}:{_write_cell(name, cell)}" for name, cell in cells.items()) + "}"
 
 
@@ -147,7 +188,7 @@ def _write_cell(name: str, cell: Any) -> str:
         case timedelta():
             return repr(cell / timedelta(days=1))
     kind = "a list" if isinstance(cell, list) else "an object" if isinstance(cell, dict) else type(cell).__name__
-    raise RowError(f"the column {name!r} holds {kind}: {_CELL}")
+    raise DataError(f"the column {name!r} holds {kind}: {_CELL}")
 
 
 def _write_number(name: str, cell: Any) -> str:
@@ -156,7 +197,7 @@ def _write_number(name: str, cell: Any) -> str:
     except OverflowError:
         value = math.inf
     if math.isinf(value):
-        raise RowError(f"the column {name!r} has {str(cell)[:20]}, which is no finite number: leave the cell empty")
+        raise DataError(f"the column {name!r} has {str(cell)[:20]}, which is no finite number: leave the cell empty")
     return "null" if math.isnan(value) else repr(cell) if isinstance(cell, float) else str(cell)
 
 
@@ -169,7 +210,7 @@ def _join_cells(names: Sequence[str], columns: Sequence[pa.Array], read: Callabl
     for name, column in zip(names, columns, strict=True):
         try:
             cells = _map_distinct(column, lambda value, name=name: _write_cell(name, read(value)))  # type: ignore[misc]
-        except (RowError, ValueError, OverflowError):
+        except (DataError, ValueError, OverflowError):
             return None
         parts += [f"{',' if parts else '{'}{_quote(name)}:", pc.fill_null(cells, "null")]
     try:
@@ -178,29 +219,31 @@ def _join_cells(names: Sequence[str], columns: Sequence[pa.Array], read: Callabl
         return None
 
 
-def trim(column: pa.Array) -> pa.Array:
-    """Strings without the white space around them."""
-    return _map_distinct(column, str.strip)
-
-
 def _map_distinct(column: pa.Array, function: Callable[[Any], str]) -> pa.Array:
     """Call a function for each value, once for values that are equal."""
     coded = column.dictionary_encode()
     return pa.array(list(map(function, coded.dictionary.to_pylist())), STRING).take(coded.indices)
 
 
-def to_cells(column: pa.Array, name: str, source: str) -> pa.Array:
-    """A column of Parquet or Arrow, in a type whose values are cells."""
+def to_strings(column: pa.Array) -> pa.Array:
+    """A column without a dictionary; strings of any type, bytes and nulls as large strings, all else as it is."""
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        words = column.dictionary
-        # Arrow cannot take from views of strings.
-        words = words.cast(pa.large_string()) if pa.types.is_string_view(words.type) else words
-        return to_cells(words.take(column.indices), name, source)
-    if pa.types.is_null(kind) or pa.types.is_string_view(kind):
-        return column.cast(pa.large_string())
+    if pa.types.is_dictionary(kind):  # not dictionary_decode: it knows no string_view
+        return to_strings(to_strings(column.dictionary).take(column.indices))
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return pc.cast(column, options=pc.CastOptions(pa.large_string(), allow_invalid_utf8=True))
+    return column.cast(pa.large_string()) if is_string(kind) or pa.types.is_null(kind) else column
+
+
+def is_string(kind: pa.DataType) -> bool:
+    """Whether a type is one of strings."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def to_cells(column: pa.Array, name: str, source: str) -> pa.Array:
+    """A column of Parquet or Arrow, in a type whose values are cells."""
+    column = to_strings(column)
+    kind = column.type
     if pa.types.is_floating(kind):
         return column.cast(pa.float64())
     # The times of Python end at microseconds.
@@ -210,7 +253,14 @@ def to_cells(column: pa.Array, name: str, source: str) -> pa.Array:
         return column.cast(pa.duration("us"), safe=False)
     if pa.types.is_time64(kind):
         return column.cast(pa.time64("us"), safe=False)
-    plain = (pa.types.is_string, pa.types.is_large_string, pa.types.is_boolean, pa.types.is_integer, pa.types.is_date)
-    if any(is_kind(kind) for is_kind in (*plain, pa.types.is_decimal, pa.types.is_time)):
+    cells = (
+        is_string,
+        pa.types.is_boolean,
+        pa.types.is_integer,
+        pa.types.is_date,
+        pa.types.is_decimal,
+        pa.types.is_time,
+    )
+    if any(is_kind(kind) for is_kind in cells):
         return column
     raise DataError(f"{source}: the column {name!r} holds {kind}: {_CELL}")

@@ -7,24 +7,24 @@ the error and its place.  The slow path decides; the fast path must agree with i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bunrui.documents.encodings import AUTO, detect
+from bunrui.documents.encodings import AUTO, detect, encoding_error, transcoder
 from bunrui.documents.sources import Progress, Source
-from bunrui.errors import DataError, LabelError, Option, Sentence
+from bunrui.errors import DataError, EncodingError, LabelError, Option
 from bunrui.labels import fits, label_of, text_of
 from bunrui.phrases import LONGEST_LABEL, excerpt, some, unfit
 
 STRING = pa.string()
 TOKENS = pa.list_(STRING)
 COUNTS = pa.map_(STRING, pa.int64())
-LABELS = pa.list_(STRING)
 _KINDS = {"string": STRING, "tokens": TOKENS, "counts": COUNTS}
 _SAID = {"string": "a string", "tokens": "a list of tokens", "counts": "an object of counts"}
 _MOST = (1 << 63) - 1
@@ -32,12 +32,8 @@ _T = TypeVar("_T")
 _MESSAGES = 20  # about skipped rows, that are kept
 
 
-class RowError(Exception):
-    """A bad row; the caller, who knows the file and the line, makes a DataError of the problem."""
-
-    def __init__(self, problem: Sentence, cause: str | None = None) -> None:
-        super().__init__(problem)
-        self.problem, self.cause = problem, cause
+Row = tuple[Sequence[Any], Any, Any]
+"""The values of the text columns, the label and the id of a row."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +61,7 @@ class Reading:
     """One source while it is read.
 
     >>> reading = Reading(Source("a.csv", "a.csv"), Options(skip_bad=True), Progress())
-    >>> reading.refuse("the label is empty", line=7)
+    >>> reading.refuse(DataError("the label is empty"), line=7)
     >>> print(*reading.progress.skipped)
     a.csv, line 7: the label is empty
     """
@@ -121,21 +117,25 @@ class Reading:
             self.progress.encodings[found] += 1
         return found
 
-    def refuse(
-        self, problem: Sentence, line: int | None = None, source: str | None = None, cause: str | None = None
-    ) -> None:
-        """Raise about a bad row, or count it."""
-        self.fail(DataError(problem, cause=cause, **self.place(line, source)))
+    def encoding_error(self, error: UnicodeDecodeError, line: int | None = None) -> EncodingError:
+        """An error about bytes of a row that are not valid UTF-8."""
+        encoding = self.options.encoding
+        if transcoder(encoding, "strict") is None:
+            place = self.place(line)
+            return encoding_error(bytes(error.object), error.start, "utf-8", several=self.several, **place)
+        return EncodingError(f"some bytes are not valid {encoding}", **self.place(line))  # what they were is gone
 
-    def fail(self, error: DataError) -> None:
-        """Raise an error about one row, or count it."""
+    def refuse(self, error: DataError, line: int | None = None, source: str | None = None) -> None:
+        """Raise an error about one row, or count it; the error gets the place of the row if it has none."""
+        if error.file is None:
+            error.file, error.line, error.unit = source or self.source.name, line, self.unit
         if not self.options.skip_bad:
             raise error
         self.progress.n_skipped += 1
         if len(self.progress.skipped) < _MESSAGES:
             self.progress.skipped.append(error)
 
-    def lacks(self, there: list[str]) -> tuple[str | Option, ...]:
+    def lacks(self, there: Collection[str]) -> tuple[str | Option, ...]:
         """A sentence about all missing columns; nothing if none is missing."""
         known = set(there)
         missing = [name for name in self.columns if name not in known]
@@ -164,6 +164,10 @@ class Reading:
                 raise DataError(several, file=self.source.name, hint="keep one", cause="column-twice")
 
 
+Batches = Iterator[pa.RecordBatch | None]
+"""The batches of a source; None, or an empty one, where no row is good."""
+
+
 def each_once(names: Sequence[str]) -> list[str]:
     """Names that differ.
 
@@ -180,7 +184,7 @@ def each_once(names: Sequence[str]) -> list[str]:
     return list(found)
 
 
-def listing(names: list[str]) -> str:
+def listing(names: Iterable[str]) -> str:
     """Names of columns in a message.
 
     >>> listing(["title", "body"])
@@ -196,12 +200,10 @@ class Written(str):
 class Object(dict[str, Any]):
     """A JSON object, made of pairs, that knows the keys that came twice."""
 
-    def __init__(self, pairs: Iterable[tuple[str, Any]], repeated: frozenset[str] = frozenset()) -> None:
-        pairs = list(pairs)
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
-        if len(self) < len(pairs):
-            repeated = frozenset(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
-        self.repeated = repeated
+        times = Counter(name for name, _ in pairs) if len(self) < len(pairs) else {}
+        self.repeated = frozenset(name for name, n in times.items() if n > 1)
 
 
 class Rows:
@@ -211,11 +213,10 @@ class Rows:
     --------
     >>> from bunrui.documents.sources import Progress, Source
     >>> rows = Rows(Reading(Source("a.jsonl", "a.jsonl"), Options(), Progress()))
-    >>> rows.add(["good"], 5, None, line=1)
-    >>> rows.add(["bad"], ["x", "y"], None, line=2)
+    >>> rows.add([(1, 5), (2, ["x", "y"])], lambda label: (["a text"], label, None))
     >>> rows.batch().select(["label", "text", "line"]).to_pylist()
-    [{'label': ['5'], 'text': 'good', 'line': 1}, {'label': ['x', 'y'], 'text': 'bad', 'line': 2}]
-    >>> rows.add(["good"], "", None, line=3)
+    [{'label': ['5'], 'text': 'a text', 'line': 1}, {'label': ['x', 'y'], 'text': 'a text', 'line': 2}]
+    >>> rows.add([(3, "")], lambda label: (["a text"], label, None))
     Traceback (most recent call last):
     bunrui.errors.DataError: a.jsonl, line 3: the label is empty: give it a name, or leave the row out
     """
@@ -226,27 +227,36 @@ class Rows:
         self._rows: list[tuple[Any, Any, str | None, int | None, str | None]] = []
 
     def add(
-        self, parts: Sequence[Any], label: Any, id: Any, *, line: int | None = None, source: str | None = None
+        self, found: Iterable[tuple[int | None, _T]], parse: Callable[[_T], Row | None], source: str | None = None
     ) -> None:
-        """Add a row, given the values of its text columns, unless it is bad."""
+        """Add rows, given their lines, unless they are bad.
+
+        `parse` makes a row of what was found, or None if there is nothing; it raises a DataError for a bad row.
+        """
+        for line, written in found:
+            try:
+                row = parse(written)
+                if row is not None:
+                    self._rows.append((*self._check(*row), line, source))
+            except UnicodeDecodeError as error:
+                self.reading.refuse(self.reading.encoding_error(error, line), line, source)
+            except DataError as error:
+                self.reading.refuse(error, line, source)
+
+    def _check(self, parts: Sequence[Any], label: Any, id: Any) -> tuple[Any, Any, str | None]:
         reading = self.reading
-        try:
-            if reading.options.columns:
-                kind, text = "string", _check_whole(parts[0], "the row")
-            else:
-                kind, text = _check_text(parts, reading.options.text)
-            if reading.kind and kind != reading.kind:
-                raise RowError(f"the text is {_SAID[kind]}, and {_SAID[reading.kind]} before: keep to one in a file")
-            given = label
-            label = _check_label(label, reading.longest_label) if reading.wants_label or label is not None else None
-            id = _check_id(id) if reading.options.id or id is not None else None
-        except RowError as bad:
-            reading.refuse(bad.problem, line, source, bad.cause)
-            return
+        if reading.options.columns:
+            kind, text = "string", _check_whole(parts[0], "the row")
+        else:
+            kind, text = _check_text(parts, reading.options.text)
+        if reading.kind and kind != reading.kind:
+            raise DataError(f"the text is {_SAID[kind]}, and {_SAID[reading.kind]} before: keep to one in a file")
+        name = _check_label(label, reading.longest_label) if reading.wants_label or label is not None else None
+        id = _check_id(id) if reading.options.id or id is not None else None
         reading.kind = kind
-        reading.settle_type(given)
-        self._rows.append((text, label, id, line, source))
+        reading.settle_type(label)
         self.n_bytes += len(text) if isinstance(text, str) else sum(map(len, text))
+        return text, name, id
 
     @property
     def is_full(self) -> bool:
@@ -263,7 +273,7 @@ class Rows:
         label = None
         if reading.wants_label or labels[0] is not None:
             if any(isinstance(value, list) for value in labels):
-                label = pa.array([value if isinstance(value, list) else [value] for value in labels], LABELS)
+                label = pa.array([value if isinstance(value, list) else [value] for value in labels], TOKENS)
             else:
                 label = pa.array(labels, STRING)
         names = [source or reading.source.name for source in sources] if any(sources) else None
@@ -324,7 +334,7 @@ def tidy(reading: Reading, texts: list[pa.Array], label: pa.Array, id: pa.Array,
 def _are_labels(label: pa.Array, longest: int | None) -> bool:
     if label.null_count:
         return False
-    if label.type == LABELS:
+    if label.type == TOKENS:
         if len(label) and not pc.min(pc.list_value_length(label)).as_py():
             return False
         label = label.flatten()
@@ -338,28 +348,46 @@ def _are_counts(text: pa.Array) -> bool:
     return not counts.null_count and (smallest is None or smallest >= 0)
 
 
+def _flatten(label: pa.Array) -> tuple[pa.Array, npt.NDArray[np.int64]]:
+    """All labels of a column of labels or of lists of labels, and the row of each."""
+    if pa.types.is_list(label.type):
+        return label.flatten(), pc.list_parent_indices(label).to_numpy()
+    return label, np.arange(len(label))
+
+
+def _to_lists(labels: pa.Array, sizes: npt.NDArray[np.int64]) -> pa.Array:
+    """Lists of labels, given how many each row has."""
+    return pa.ListArray.from_arrays(pa.array(np.append(0, np.cumsum(sizes)), pa.int32()), labels)
+
+
+def _with_labels(batch: pa.RecordBatch, label: pa.Array) -> pa.RecordBatch:
+    return batch.set_column(batch.schema.get_field_index("label"), "label", label)
+
+
 def split_labels(batch: pa.RecordBatch, reading: Reading) -> pa.RecordBatch:
     """The batch with labels cut at the separator, those of lists too; spaces around them are left out."""
-    separator, label = reading.options.separator, batch["label"]
+    separator = reading.options.separator
     if not separator or reading.source.label is not None:
         return batch
-    listed = pa.types.is_list(label.type)
-    owner = pc.list_parent_indices(label).to_numpy() if listed else np.arange(len(label))
-    parts = pc.split_pattern(label.flatten() if listed else label, separator)
+    labels, rows = _flatten(batch["label"])
+    parts = pc.split_pattern(labels, separator)
     names = pc.utf8_trim_whitespace(parts.flatten())
     there = pc.not_equal(names, "")
-    rows = owner[pc.list_parent_indices(parts).filter(there).to_numpy()]
-    sizes = np.bincount(rows, minlength=len(label))
-    offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32))
-    place = batch.schema.get_field_index("label")
-    batch = batch.set_column(place, "label", pa.ListArray.from_arrays(offsets, names.filter(there)))
-    if (sizes > 0).all():
+    rows = rows[pc.list_parent_indices(parts).filter(there).to_numpy()]
+    sizes = np.bincount(rows, minlength=batch.num_rows)
+    batch = _with_labels(batch, _to_lists(names.filter(there), sizes))
+    missing = f"there is no label between the separators {separator!r}: give one"
+    empty = np.flatnonzero(sizes == 0).tolist()
+    return _without(batch, {row: DataError(missing, cause="empty-label") for row in empty}, reading)
+
+
+def _without(batch: pa.RecordBatch, bad: Mapping[int, DataError], reading: Reading) -> pa.RecordBatch:
+    """Refuse rows, by their places in a batch; the batch of the others."""
+    if not bad:
         return batch
-    lines = batch["line"].to_pylist()
-    for row in np.flatnonzero(sizes == 0).tolist():
-        missing = f"there is no label between the separators {separator!r}: give one"
-        reading.refuse(missing, lines[row], cause="empty-label")
-    return batch.filter(pa.array(sizes > 0))
+    for row in sorted(bad):
+        reading.refuse(bad[row], batch["line"][row].as_py(), batch["source"][row].as_py())
+    return batch.filter(pa.array(~np.isin(np.arange(batch.num_rows), list(bad))))
 
 
 _ARROW = {int: pa.int64(), bool: pa.bool_()}
@@ -370,9 +398,8 @@ def give_type(batch: pa.RecordBatch, reading: Reading) -> pa.RecordBatch:
     kind = reading.progress.label_type
     if kind is None or kind is str:
         return batch
-    label = batch["label"]
-    listed = pa.types.is_list(label.type)
-    names = (label.flatten() if listed else label).dictionary_encode()
+    labels, rows = _flatten(batch["label"])
+    names = labels.dictionary_encode()
     values, why = [], {}
     for name in names.dictionary.to_pylist():
         try:
@@ -382,23 +409,18 @@ def give_type(batch: pa.RecordBatch, reading: Reading) -> pa.RecordBatch:
             values.append(None)
     found = pa.array(values, _ARROW[kind]).take(names.indices)
     if why:
-        owner = pc.list_parent_indices(label).to_numpy() if listed else np.arange(len(label))
-        bad = {int(owner[at]): int(names.indices[at].as_py()) for at in np.flatnonzero(found.is_null())[::-1].tolist()}
+        # Backwards, so that the first bad label of a row is the one that is named.
+        errors = ((rows[at], why[names.indices[at].as_py()]) for at in np.flatnonzero(found.is_null())[::-1])
+        bad = {row: DataError(str(error), cause=error.cause) for row, error in errors}
         may_change = reading.options.label_type is None and not reading.progress.has_given_type
-        if reading.options.skip_bad and may_change and 2 * len(bad) > len(label):
+        if reading.options.skip_bad and may_change and 2 * len(bad) > batch.num_rows:
             reading.progress.label_type = str  # the first label happened to be a number
             return batch
-        lines, sources = batch["line"].to_pylist(), batch["source"].to_pylist()
-        for row in sorted(bad):
-            reading.refuse(str(why[bad[row]]), lines[row], sources[row], why[bad[row]].cause)
-        stays = np.ones(len(label), bool)
-        stays[list(bad)] = False
-        return give_type(batch.filter(pa.array(stays)), reading)
+        return give_type(_without(batch, bad, reading), reading)
     reading.progress.has_given_type = True
-    if listed:
-        ends = np.cumsum(pc.list_value_length(label).to_numpy())
-        found = pa.ListArray.from_arrays(pa.array(np.concatenate([[0], ends]).astype(np.int32)), found)
-    return batch.set_column(batch.schema.get_field_index("label"), "label", found)
+    if pa.types.is_list(batch["label"].type):
+        found = _to_lists(found, pc.list_value_length(batch["label"]).to_numpy())
+    return _with_labels(batch, found)
 
 
 def label_type(kind: pa.DataType) -> type:
@@ -427,31 +449,32 @@ def bool_or_int(label: Any) -> type | None:
 def _check_text(parts: Sequence[Any], columns: Sequence[str]) -> tuple[str, Any]:
     if len(parts) > 1:
         for part, column in zip(parts, columns, strict=True):
-            if not isinstance(part, str) or isinstance(part, Written):
-                raise RowError(f"{_name_text(column)} is {_describe(part)}: columns that are joined hold strings")
+            if type(part) is not str:
+                raise DataError(f"{_name_text(column)} is {_describe(part)}: columns that are joined hold strings")
         return "string", _check_whole("\n".join(parts), "the text")
     text, name = parts[0], _name_text(columns[0])
-    if isinstance(text, str) and not isinstance(text, Written):
+    if type(text) is str:
         return "string", _check_whole(text, name)
     if isinstance(text, list):
         for token in text:
-            if not isinstance(token, str) or isinstance(token, Written):
-                raise RowError(f"{name} has the token {_shorten(token)}: tokens are strings")
+            if type(token) is not str:
+                raise DataError(f"{name} has the token {_shorten(token)}: tokens are strings")
             _check_whole(token, name)
         return "tokens", text
     if isinstance(text, dict):
         return "counts", _check_counts(text, name)
     if text is None:
-        raise RowError(f"{name} is missing (null): fill it with an empty string, or leave the row out", "empty-text")
-    raise RowError(f"{name} is {_describe(text)}: give a string, a list of tokens, or an object from word to count")
+        missing = f"{name} is missing (null): fill it with an empty string, or leave the row out"
+        raise DataError(missing, cause="empty-text")
+    raise DataError(f"{name} is {_describe(text)}: give a string, a list of tokens, or an object from word to count")
 
 
 def _check_counts(text: dict[str, Any], name: str) -> dict[str, int]:
     if isinstance(text, Object) and text.repeated:
-        raise RowError(f"{name} counts {_shorten(min(text.repeated))} twice: keep one")
+        raise DataError(f"{name} counts {_shorten(min(text.repeated))} twice: keep one")
     for word, count in text.items():
         if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= _MOST:
-            raise RowError(
+            raise DataError(
                 f"{name} counts {_shorten(word)} {_shorten(count)} times: counts are whole numbers from 0 up"
             )
         _check_whole(word, name)
@@ -461,28 +484,29 @@ def _check_counts(text: dict[str, Any], name: str) -> dict[str, int]:
 def _check_label(label: Any, longest: int | None) -> str | list[str]:
     if isinstance(label, list):
         if not label:
-            raise RowError("the list of labels is empty: give at least one, or leave the row out", "empty-label")
+            raise DataError("the list of labels is empty: give at least one, or leave the row out", cause="empty-label")
         return [_check_one_label(name, longest) for name in label]
     return _check_one_label(label, longest)
 
 
 def _check_one_label(label: Any, longest: int | None) -> str:
     if label is None:
-        raise RowError("the label is missing (null): give one, or leave the row out", "empty-label")
+        raise DataError("the label is missing (null): give one, or leave the row out", cause="empty-label")
     name = _to_string(label)
     if name is None:
-        raise RowError(f"the label is {_describe(label)}: give a string, a number, or a list of them")
+        raise DataError(f"the label is {_describe(label)}: give a string, a number, or a list of them")
     if why := unfit(name, longest):
-        raise RowError(f"the label {why}, or leave the row out", "long-label" if name.strip() else "empty-label")
+        cause = "long-label" if name.strip() else "empty-label"
+        raise DataError(f"the label {why}, or leave the row out", cause=cause)
     if "\0" in name:
-        raise RowError(f"the label {_shorten(name)} has a NUL: give it another name")
+        raise DataError(f"the label {_shorten(name)} has a NUL: give it another name")
     return _check_whole(name, "the label")
 
 
 def _check_id(id: Any) -> str:
     name = _to_string(id)
     if not name:
-        raise RowError(("the id is missing: give one, or read without ", Option("id")))
+        raise DataError(("the id is missing: give one, or read without ", Option("id")))
     return _check_whole(name, "the id")
 
 
@@ -500,7 +524,9 @@ def _check_whole(text: str, name: str) -> str:
             text.encode()
         except UnicodeEncodeError as error:
             lone = f"\\u{ord(text[error.start]):04x}"
-            raise RowError(f"{name} has {lone}, half of a character, at character {error.start + 1}: mend it") from None
+            raise DataError(
+                f"{name} has {lone}, half of a character, at character {error.start + 1}: mend it"
+            ) from None
     return text
 
 
