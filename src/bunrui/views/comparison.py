@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from bunrui.phrases import counted, percent, short
@@ -69,8 +70,7 @@ class ComparisonTable(NamedTuple):
 
 def trial_table(search: Search, most: int) -> Table:
     """The best settings so far."""
-    best = sorted(search.trials, key=lambda trial: -trial.merit.value)[:most]
-    return _trials(best, search.metric)
+    return _trials(search.trials, search.metric, most)
 
 
 # --- HTML
@@ -111,15 +111,11 @@ def comparison_table(comparison: Comparison, *, is_sortable: bool = False, is_pa
 
 def tuning_html(tuning: Tuning) -> str:
     """A piece of a notebook: the settings that were chosen and why, and the best that were tried in the same way."""
-    rows = [trial for trial in tuning.trials if trial.how == tuning.choice.chosen.how]
-    best = sorted(rows, key=lambda trial: -trial.merit.value)
-    listed = best[:_MOST_TRIALS]
-    if not any(trial is tuning.choice.chosen for trial in listed):
-        listed.append(tuning.choice.chosen)
-    caption = f"The best of {tuning.n_tried} settings" if len(best) > len(listed) else f"{tuning.n_tried} settings"
-    chosen = next(k for k, trial in enumerate(listed) if trial is tuning.choice.chosen)
-    table = _trials(listed, tuning.metric, caption, {chosen: "bold"})
-    return fragment(element("p", tuning.reason()), table.to_html())
+    chosen = tuning.choice.chosen
+    rows = [trial for trial in tuning.trials if trial.how == chosen.how]
+    table = _trials(rows, tuning.metric, _MOST_TRIALS, chosen)
+    caption = f"{'The best of ' if len(rows) > len(table.rows) else ''}{tuning.n_tried} settings"
+    return fragment(element("p", tuning.reason()), replace(table, caption=caption).to_html())
 
 
 # --- rows
@@ -160,10 +156,13 @@ def _cells(row: Row) -> dict[str, tuple[str, str | float]]:
     }
 
 
-def _trials(trials: Sequence[Trial], metric: str, caption: str = "", styles: dict[int, str] | None = None) -> Table:
+def _trials(trials: Sequence[Trial], metric: str, most: int, chosen: Trial | None = None) -> Table:
+    """The best trials, and the chosen one."""
+    best = sorted(trials, key=lambda trial: -trial.merit.value)
+    shown = [trial for k, trial in enumerate(best) if k < most or trial is chosen]
     rows = [
         [trial.settings.describe(), f"{trial.value:.4f}", short(trial.n_features), f"{trial.seconds:.1f}"]
-        for trial in trials
+        for trial in shown
     ]
     columns = [*words("settings"), *numbers(metric.replace("_", " "), "features", "seconds")]
-    return Table(columns, rows, caption=caption, styles=styles or {})
+    return Table(columns, rows, styles={k: "bold" for k, trial in enumerate(shown) if trial is chosen})

@@ -11,9 +11,8 @@ import heapq
 import json
 import math
 import re
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -137,13 +136,9 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, in the types of JSON."""
-        contributions = [
-            {"feature": c.feature, "value": c.value, "count": c.count, "spans": [list(span) for span in c.spans]}
-            for c in self.contributions
-        ]
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        lists = {"contributions": contributions, "unknown": list(self.unknown)}
-        return fields | lists | {"probabilities": dict(self.probabilities)}
+        contributions = [asdict(one) | {"spans": [list(span) for span in one.spans]} for one in self.contributions]
+        copies = {"probabilities": dict(self.probabilities), "unknown": list(self.unknown)}
+        return vars(self) | copies | {"contributions": contributions}
 
     def to_json(self, *, indent: int | None = None) -> str:
         """`to_dict` as JSON."""
@@ -243,22 +238,14 @@ class _Run(NamedTuple):
 
 def _runs(explanation: Explanation) -> Iterator[_Run]:
     values = explanation.characters()[:LONGEST_SHOWN]
-    changes: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    standing: list[set[int]] = [set() for _ in values]
     for place, contribution in enumerate(explanation.contributions):
         for start, end in contribution.spans:
-            changes[start].append((place, 1))
-            changes[end].append((place, -1))
-    standing: Counter[int] = Counter()
+            for at in range(start, min(end, len(values))):
+                standing[at].add(place)
     for value, equal in groupby(range(len(values)), values.__getitem__):
         inside = list(equal)
-        places: set[int] = set(standing)
-        for at in inside:
-            if at in changes:
-                for place, change in changes[at]:
-                    standing[place] += change
-                standing = +standing
-                places = set(standing) if at == inside[0] else places | set(standing)
-        yield _Run(inside[0], inside[-1] + 1, value, places)
+        yield _Run(inside[0], inside[-1] + 1, value, set().union(*(standing[at] for at in inside)))
 
 
 # --- plain
