@@ -35,7 +35,6 @@ from bunrui.evaluation.result import Evaluation
 from bunrui.memory import Memory
 from bunrui.models import AUTO, MODELS
 from bunrui.models.loo import CountedCorpus
-from bunrui.models.model import Model
 from bunrui.models.rest import best_cut
 from bunrui.sample import LowestDigests
 from bunrui.sparse import Floats
@@ -115,26 +114,26 @@ class Corpus:
 
         `model` and `options` are those of `TextClassifier`, by default those that the corpus was made with.
         """
-        return self._model(model, options).leave_one_out(self._counted)
+        return self.classifier(model, **options).current_model.leave_one_out(self._counted)
 
     def log_odds(self, model: str | None = None, **options: Any) -> Floats:
         """log P(label | document) / P(not label | document) by the model of all the others, (n_docs, n_classes).
 
         `TextClassifier.label_odds` of a classifier that never saw the document gives the same.
         """
-        return self._model(model, options).leave_one_out(self._counted, odds=True)
+        return self.classifier(model, **options).current_model.leave_one_out(self._counted, odds=True)
 
     def evaluate(self, model: str | None = None, **options: Any) -> Evaluation:
         """Evaluate the prediction of every document by the model of all the others."""
         return Evaluation.of_scores(self.true, self.classes, self.scores(model, **options))
 
-    def _model(self, model: str | None, options: dict[str, Any]) -> Model:
-        """The model with some options, which are checked."""
+    def classifier(self, model: str | None = None, **options: Any) -> TextClassifier:
+        """A classifier with these options that has learned all documents; it reads the same counts."""
         if "analyzer" in options:
             raise OptionError("another analyzer has other features: make a new corpus of the texts")
         named = {"model": model} if model else {}
         clf = TextClassifier(**(self._options | complete_options(options | named)))
-        return clf.attach(self._counted.memory).current_model
+        return clf.attach(self._counted.memory)
 
 
 def leave_one_out(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Evaluation:

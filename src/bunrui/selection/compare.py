@@ -12,14 +12,13 @@ import numpy.typing as npt
 
 from bunrui.analysis import AnalyzerSpec
 from bunrui.analysis import texts as inputs
-from bunrui.classifier import TextClassifier
 from bunrui.errors import DataError, Option, OptionError
 from bunrui.evaluation.labelled import Labelled
 from bunrui.evaluation.metrics import Metrics
 from bunrui.evaluation.result import Evaluation
 from bunrui.evaluation.uncertainty import Interval, McNemar, mcnemar
 from bunrui.models import AUTO, MODELS, TRAINED
-from bunrui.selection.measurement import Cost, Documents, Fitted, Folds, LeaveOneOut, by_folds
+from bunrui.selection.measurement import Cost, Documents, Folds, LeaveOneOut, by_folds
 from bunrui.selection.settings import Settings, analyzer_fields, analyzer_name, analyzer_named, analyzers_for
 from bunrui.sparse import Floats
 
@@ -146,7 +145,6 @@ class Comparison:
 
 
 _ON_TEXT = tuple(name for name, kind in TRAINED.items() if kind.on_text)
-_WARM_BYTES = 300_000  # enough for the kernels to run compiled
 
 
 class Progress(NamedTuple):
@@ -265,7 +263,6 @@ def _measure(
 ) -> Comparison:
     rows: list[Row] = []
     skipped: list[str] = []
-    warm: set[str] = set()
     fits = _baselines() if baselines else {}
     n_all = len(todo) + len(fits)
 
@@ -274,9 +271,6 @@ def _measure(
 
     for settings in todo:
         watch(Progress(so_far(), settings.describe(), n_all))
-        if settings.model not in warm:
-            _warm_up(basis.documents, settings)
-            warm.add(settings.model)
         scores = basis.scores(settings)
         name = AUTO if settings is automatic else settings.model
         rows.append(_row(basis, name, settings.analyzer, scores, basis.cost(settings)))
@@ -292,7 +286,7 @@ def _measure(
     return so_far()
 
 
-def _baselines() -> dict[str, Callable[[Any, list[Any]], Fitted]]:
+def _baselines() -> dict[str, Callable[[Any, list[Any]], Any]]:
     from bunrui.estimators.pipelines import BASELINES, fit_baseline  # imports scikit-learn
 
     return {name: partial(fit_baseline, name) for name in BASELINES}
@@ -309,10 +303,3 @@ def _rank(rows: list[Row]) -> tuple[Row, ...]:
     level = significant(len(order))
     others = (replace(row, against_first=mcnemar(order[0].right, row.right), level=level) for row in order[1:])
     return (*order[:1], *others)
-
-
-def _warm_up(documents: Documents, settings: Settings) -> None:
-    """Do everything once on some documents: compilers are not to be timed."""
-    texts, labels = documents.pick(np.arange(min(documents.first(_WARM_BYTES) + 1, len(documents))))
-    TextClassifier(analyzer=settings.analyzer).learn(texts, labels).unlearn(texts, labels)
-    settings.classifier().learn(texts, labels).scores(texts)
