@@ -87,7 +87,10 @@ class Row:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the documents, in the types of JSON."""
-        against = self.against_first
+        against = None
+        if self.against_first is not None:
+            only_first, only_this, _, p = self.against_first
+            against = {"only_first": only_first, "only_this": only_this, "p": p, "level": self.level}
         return {
             "model": self.model,
             "analyzer": None if self.analyzer is None else analyzer_fields(self.analyzer),
@@ -96,13 +99,7 @@ class Row:
             "macro_f1": self.metrics.macro.f1,
             "log_loss": self.log_loss,
             "verdict": self.verdict,
-            "against_first": against
-            and {
-                "only_first": against.only_first,
-                "only_this": against.only_second,
-                "p": against.p,
-                "level": self.level,
-            },
+            "against_first": against,
             "learn_mb_per_s": self.cost.learn_rate,
             "predict_mb_per_s": self.cost.predict_rate,
             "features": self.cost.size.features,

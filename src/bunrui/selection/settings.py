@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,7 +84,7 @@ class Settings:
 
     def options(self) -> dict[str, Any]:
         """All but the analyzer, as arguments of `with_model`."""
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "analyzer"}
+        return {name: value for name, value in vars(self).items() if name != "analyzer"}
 
     def classifier(self) -> TextClassifier:
         """A new one, which has learned nothing."""
@@ -92,9 +92,7 @@ class Settings:
 
     def changed(self) -> dict[str, Any]:
         """The settings that differ from the defaults, the analyzer by its fields, in the types of JSON."""
-        usual = Settings()
-        names = [field.name for field in fields(self)]
-        found = {name: getattr(self, name) for name in names if getattr(self, name) != getattr(usual, name)}
+        found = {name: value for name, value in vars(self).items() if value != getattr(Settings, name)}
         return found | ({"analyzer": analyzer_fields(self.analyzer)} if "analyzer" in found else {})
 
     def simplicity(self, n_features: int) -> tuple[Any, ...]:

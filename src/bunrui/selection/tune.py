@@ -207,10 +207,6 @@ class Tuning:
     def _name(self) -> str:
         return self.metric.replace("_", " ")
 
-    def value_of(self, trial: Trial) -> float:
-        """The metric of a trial, as it is usually written."""
-        return trial.value
-
 
 def tune(
     texts: Any,
@@ -288,7 +284,7 @@ def tune(
         trials=(*first.trials, *(last.trials if last is not first else ())),
         choice=choose(last.trials),
         metric=metric,
-        usual=last.found(usual),
+        usual=last.tried.get(usual),
         seconds=time.perf_counter() - started,
         is_cut_short=is_cut_short,
     )
@@ -296,7 +292,7 @@ def tune(
 
 def _run_again(finals: Search, usual: Settings, choice: Choice) -> None:
     """Measure by folds the chosen settings, those that cannot be told from the best, and the automatic choice."""
-    equal = first_of([trial.settings for trial in choice.equal], _FINALISTS, _analyzer_and_model)
+    equal = top(choice.equal, _FINALISTS, _analyzer_and_model)
     chosen = choice.chosen.settings
     # The chosen analyzer comes last: its counts serve the next trials.
     every = dict.fromkeys([usual, *equal, chosen])
@@ -315,16 +311,16 @@ def _try_counting(search: Search, automatic: Settings, scripts: Scripts | None) 
     if scripts is not None:
         _orders(search, base, scripts)
     # One analyzer after the other, the better one last: its counts serve the next trials.
-    kept = [settings.analyzer for settings in search.top(2, _analyzer)][::-1]
+    kept = [settings.analyzer for settings in top(search.trials, 2, _analyzer)][::-1]
     for spec in kept:
         for model in MODELS:
             search.run(Settings(analyzer=spec, model=model))
         search.run(automatic.replace(analyzer=spec))
-    pairs = [s for s in search.top(len(search.trials), _analyzer_and_model) if s.analyzer in kept]
+    pairs = [s for s in top(search.trials, len(search.trials), _analyzer_and_model) if s.analyzer in kept]
     for start in sorted(pairs[:3], key=lambda settings: kept.index(settings.analyzer)):
         _climb(search, start)
     for change in _REST:
-        best = search.top(1)[0]
+        best = top(search.trials, 1)[0]
         # With `class_norm`, a word that falls below `min_df` changes all weights of its classes: a model would be
         # fitted for each document.
         if _makes_sense(best.model, change) and not (best.class_norm and "min_df" in change):
@@ -463,14 +459,15 @@ def measure_merit(metric: Metric, own: Booleans, scores: Floats) -> Merit:
     >>> [round(measure_merit(metric, own, scores).value, 4) for metric in METRICS]
     [0.6667, 0.6667, -0.4228]
     """
+    predicted = scores.argmax(axis=1)
+    is_right = own[np.arange(len(own)), predicted]
     if metric == "accuracy":
-        parts = own[np.arange(len(own)), scores.argmax(axis=1)].astype(np.float64)
+        parts = is_right.astype(np.float64)
     elif metric == "log_loss":
         parts = log_right(own, probabilities(scores))
     else:
-        rows, predicted = np.arange(len(own)), scores.argmax(axis=1)
         # As `metrics` has it: a document with several classes counts under the predicted one, else under its first.
-        true = np.where(own[rows, predicted], predicted, own.argmax(axis=1))
+        true = np.where(is_right, predicted, own.argmax(axis=1))
         parts = f1_parts(true, predicted, np.full(len(own), 1 / len(own)), own.shape[1])
     return Merit(float(parts.mean()), parts.astype(np.float32))
 
@@ -546,11 +543,11 @@ def choose(trials: list[Trial]) -> Choice:
     return Choice(chosen, equal, standard_error(best, chosen.merit))
 
 
-def first_of(ranked: list[Settings], n: int, key: Callable[[Settings], Any]) -> list[Settings]:
-    """The first `n` whose keys differ."""
+def top(trials: list[Trial], n: int, key: Callable[[Settings], Any] = lambda settings: settings) -> list[Settings]:
+    """The best `n` settings, of those with an equal key the best one."""
     best: dict[Any, Settings] = {}
-    for settings in ranked:
-        best.setdefault(key(settings), settings)
+    for trial in sorted(trials, key=_merit, reverse=True):
+        best.setdefault(key(trial.settings), trial.settings)
     return list(best.values())[:n]
 
 
@@ -575,17 +572,17 @@ class Search:
 
     def __post_init__(self) -> None:
         self._own = self.basis.documents.own[self.basis.rows]
-        self._tried: dict[Settings, Trial] = {}
+        self.tried: dict[Settings, Trial] = {}
         self.basis.is_over = self.is_over
 
     @property
     def trials(self) -> list[Trial]:
         """All trials, in their order."""
-        return list(self._tried.values())
+        return list(self.tried.values())
 
     def is_over(self) -> bool:
         """Whether no more can be tried."""
-        return bool(self._tried) and self.is_late()
+        return bool(self.tried) and self.is_late()
 
     def run(self, settings: Settings) -> Trial:
         """Try settings, if they were not.
@@ -596,23 +593,13 @@ class Search:
         OptionError
             If the settings are too much for the memory.
         """
-        if settings in self._tried:
-            return self._tried[settings]
+        if settings in self.tried:
+            return self.tried[settings]
         if self.is_over():
             raise OutOfTimeError
         self.watch(self, settings)
         started = time.perf_counter()
         merit = measure_merit(self.metric, self._own, self.basis.scores(settings))
         n_features = self.basis.n_features(settings.analyzer)
-        trial = Trial(settings, merit, self.basis.how, n_features, time.perf_counter() - started)
-        self._tried[settings] = trial
-        return trial
-
-    def found(self, settings: Settings) -> Trial | None:
-        """The trial of settings, if they were tried."""
-        return self._tried.get(settings)
-
-    def top(self, n: int, key: Callable[[Settings], Any] = lambda settings: settings) -> list[Settings]:
-        """The best `n`, of those with an equal key the best one."""
-        ranked = sorted(self.trials, key=_merit, reverse=True)
-        return first_of([trial.settings for trial in ranked], n, key)
+        self.tried[settings] = Trial(settings, merit, self.basis.how, n_features, time.perf_counter() - started)
+        return self.tried[settings]
