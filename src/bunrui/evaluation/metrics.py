@@ -281,12 +281,13 @@ def encoded(labels: Any, which: str, known: Iterable[Label] = ()) -> LabelSets:
 
     Errors name them by `which`: "true", "predicted".
     """
-    from bunrui.engines.labelgroups import label_sets  # imports pyarrow, which those who only read metrics do without
+    from bunrui.engines.labelgroups import LabelSets, label_sets  # imports pyarrow: who reads metrics does without
 
     if isinstance(labels, Iterator):
         labels = list(labels)
     try:
-        sets = label_sets(labels, len(labels) if hasattr(labels, "__len__") else 0, {})
+        n_docs = len(labels) if hasattr(labels, "__len__") else 0
+        sets = labels if isinstance(labels, LabelSets) else label_sets(labels, n_docs, {})
         check_types(sets.labels, known)
     except LabelError as error:
         raise LabelError(f"{which} labels: {error}") from error

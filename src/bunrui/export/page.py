@@ -20,8 +20,7 @@ from bunrui.analysis import AnalyzerSpec
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.counts import Counts
 from bunrui.errors import DataError, Option, OptionError
-from bunrui.evaluation.labelled import Labelled
-from bunrui.evaluation.loo import own_documents
+from bunrui.evaluation.loo import Labelled, own_documents
 from bunrui.export.packing import list_values, list_words, pack
 from bunrui.export.weights import Source, rank, with_weights
 from bunrui.kernel import unicode

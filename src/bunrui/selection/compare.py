@@ -13,12 +13,12 @@ import numpy.typing as npt
 from bunrui.analysis import AnalyzerSpec
 from bunrui.analysis import texts as inputs
 from bunrui.errors import DataError, Option, OptionError
-from bunrui.evaluation.labelled import Labelled
+from bunrui.evaluation.loo import Labelled
 from bunrui.evaluation.metrics import Metrics
 from bunrui.evaluation.result import Evaluation
 from bunrui.evaluation.uncertainty import Interval, McNemar, mcnemar
 from bunrui.models import AUTO, MODELS, TRAINED
-from bunrui.selection.measurement import Cost, Documents, Folds, LeaveOneOut, by_folds
+from bunrui.selection.measurement import Cost, Documents, Fit, Folds, LeaveOneOut, by_folds
 from bunrui.selection.settings import Settings, analyzer_fields, analyzer_name, analyzer_named, analyzers_for
 from bunrui.sparse import Floats
 
@@ -210,16 +210,16 @@ def compare(
         what = "analyzers" if analyzers else "baselines"
         raise OptionError(f"{what} are for text, and these documents are tokens or counts: leave them out")
     specs = [analyzer_named(name) for name in analyzers] if analyzers else analyzers_for(documents.texts)
-    todo = [Settings(model=model, analyzer=spec) for spec in dict.fromkeys(specs) for model in chosen if model != AUTO]
+    every = [Settings(model=model, analyzer=spec) for spec in dict.fromkeys(specs) for model in chosen if model != AUTO]
     # The choice must not have seen the documents that test it, so that only the learned ones count.
     automatic = Settings.automatic(texts, labels, specs[0]) if models is None or AUTO in chosen else None
     if automatic is None and AUTO in chosen:  # too few documents to tell
         automatic = Settings(analyzer=specs[0])
     # Trained models take their time: models that count come first.
-    todo.sort(key=lambda settings: settings.is_trained)
-    return _measure(
-        basis, [*todo, *([automatic] if automatic else [])], automatic, baselines, watch or (lambda progress: None)
-    )
+    todo = [(settings.model, settings) for settings in sorted(every, key=lambda settings: settings.is_trained)]
+    if automatic is not None:
+        todo.append((AUTO, automatic))
+    return _measure(basis, todo, _baselines() if baselines else {}, watch or (lambda progress: None))
 
 
 def check_models(models: Iterable[str] | None, *, loo: bool, baselines: bool) -> tuple[str, ...]:
@@ -253,23 +253,20 @@ def _on_test(documents: Documents, test: Labelled) -> Folds:
 
 def _measure(
     basis: LeaveOneOut | Folds,
-    todo: list[Settings],
-    automatic: Settings | None,
-    baselines: bool,
+    todo: list[tuple[str, Settings]],
+    fits: dict[str, Fit],
     watch: Callable[[Progress], None],
 ) -> Comparison:
     rows: list[Row] = []
     skipped: list[str] = []
-    fits = _baselines() if baselines else {}
     n_all = len(todo) + len(fits)
 
     def so_far() -> Comparison:
         return Comparison(_rank(rows), basis.how, len(basis.rows), tuple(skipped))
 
-    for settings in todo:
+    for name, settings in todo:
         watch(Progress(so_far(), settings.describe(), n_all))
         scores = basis.scores(settings)
-        name = AUTO if settings is automatic else settings.model
         rows.append(_row(basis, name, settings.analyzer, scores, basis.cost(settings)))
     for name, fit in fits.items():
         assert isinstance(basis, Folds)
@@ -283,7 +280,7 @@ def _measure(
     return so_far()
 
 
-def _baselines() -> dict[str, Callable[[Any, list[Any]], Any]]:
+def _baselines() -> dict[str, Fit]:
     from bunrui.estimators.pipelines import BASELINES, fit_baseline  # imports scikit-learn
 
     return {name: partial(fit_baseline, name) for name in BASELINES}

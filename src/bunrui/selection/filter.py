@@ -319,44 +319,38 @@ class Best:
 
     def __init__(self, k: int, folder: str | None = None) -> None:
         self._k, self._folder = k, folder
-        self._keys: list[Floats] = []
-        self._places: list[Integers] = []  # of the rows in the file
-        self._n_keys = 0
+        self._keys, self._places = np.empty(0), np.empty(0, np.int64)  # of the rows in the file
         self._floor = -np.inf
         self._file = _Spilled(folder)
 
     def add(self, keys: Floats, rows: pa.Table) -> None:
         """Take those of the next rows that may be among the best."""
         is_wanted = keys > self._floor
-        kept = keys[is_wanted]
-        if not len(kept):
+        if not is_wanted.any():
             return
-        self._keys.append(kept)
-        self._places.append(np.arange(len(kept)) + self._file.n_rows)
-        self._file.write(rows if len(kept) == rows.num_rows else rows.filter(pa.array(is_wanted)))
-        self._n_keys += len(kept)
-        if self._n_keys >= 2 * self._k + _SLACK:
+        self._keys = np.append(self._keys, keys[is_wanted])
+        self._places = np.append(self._places, np.arange(is_wanted.sum()) + self._file.n_rows)
+        self._file.write(rows if is_wanted.all() else rows.filter(pa.array(is_wanted)))
+        if len(self._keys) >= 2 * self._k + _SLACK:
             self._prune()
 
     def _prune(self) -> None:
-        keys, places = np.concatenate([np.empty(0), *self._keys]), np.concatenate([np.empty(0, int), *self._places])
-        if len(keys) > self._k:
+        if len(self._keys) > self._k:
             # Stable: of equal keys the first stay.
-            kept = np.sort(np.argsort(-keys, kind="stable")[: self._k])
-            keys, places = keys[kept], places[kept]
-            self._floor = float(keys.min(initial=np.inf))
+            kept = np.sort(np.argsort(-self._keys, kind="stable")[: self._k])
+            self._keys, self._places = self._keys[kept], self._places[kept]
+            self._floor = float(self._keys.min(initial=np.inf))
         if self._file.n_rows > _STALE * self._k + 2 * _SLACK:
             fresh = _Spilled(self._folder)
-            for rows in self._file.read(places):
+            for rows in self._file.read(self._places):
                 fresh.write(rows)
             self._file.close()
-            self._file, places = fresh, np.arange(len(places))
-        self._keys, self._places, self._n_keys = [keys], [places], len(keys)
+            self._file, self._places = fresh, np.arange(len(self._places))
 
     def rows(self) -> Iterator[pa.Table]:
         """The chosen rows, in the order in which they came."""
         self._prune()
-        return self._file.read(self._places[0])
+        return self._file.read(self._places)
 
     def close(self) -> None:
         """Delete the file."""

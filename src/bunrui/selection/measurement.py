@@ -24,14 +24,14 @@ from bunrui.calibration import lengths_of
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.errors import DataError, check_whole
 from bunrui.evaluation.crossvalidation import N_FOLDS, folds_of
-from bunrui.evaluation.labelled import Labelled
-from bunrui.evaluation.loo import Corpus
+from bunrui.evaluation.loo import Corpus, Labelled
 from bunrui.models import DEFAULT_MODEL
 from bunrui.models.kinds import MOST_FEATURES
 from bunrui.models.view import select
 from bunrui.selection.settings import Settings
 from bunrui.sparse import Floats, Integers
 
+Fit = Callable[[Any, list[Any]], Any]
 _WARM = 33  # the fewest documents for which a table of all weights is made
 _SAMPLE_BYTES = 4_000_000  # that the speed of prediction is taken from
 _FEWEST_BYTES = 100_000  # the fewest that tell a speed
@@ -250,7 +250,7 @@ class Folds:
         self._set_cost(self.documents.n_bytes(), learning, scoring, counted.reading, size)
         return scores
 
-    def refit(self, fit: Callable[[Any, list[Any]], Any], spec: AnalyzerSpec | None = None) -> Floats:
+    def refit(self, fit: Fit, spec: AnalyzerSpec | None = None) -> Floats:
         """Scores by a model that is made anew for each part; `spec` is the analyzer that it reads by.
 
         `fit` makes a model of texts and labels: a classifier, or one with `classes_`, `scores` and `size`.

@@ -268,7 +268,7 @@ def tune(
         scripts = None if inputs.is_given(documents.texts) else scripts_of(documents.texts)
         _try_counting(first, usual, scripts)
         choice = choose(first.trials)
-        if folds is None:
+        if isinstance(first.basis, LeaveOneOut):
             if is_late():
                 raise OutOfTimeError
             first.basis.release()

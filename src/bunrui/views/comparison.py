@@ -85,17 +85,10 @@ def comparison_html(comparison: Comparison) -> str:
 
 def comparison_chart(comparison: Comparison) -> Markup:
     """The accuracy of each row, and its interval."""
-    rows = [
-        Bar(
-            f"{row.model}, {row.features}",
-            row.metrics.accuracy,
-            percent(row.metrics.accuracy),
-            row.interval.low,
-            row.interval.high,
-            is_first=row.verdict == "first",
-        )
-        for row in comparison.rows[:_MOST_DRAWN]
-    ]
+    rows = []
+    for row in comparison.rows[:_MOST_DRAWN]:
+        name, accuracy, (low, high, _) = f"{row.model}, {row.features}", row.metrics.accuracy, row.interval
+        rows.append(Bar(name, accuracy, percent(accuracy), low, high, is_first=row.verdict == "first"))
     first, last = rows[0], rows[-1]
     label = f"Accuracy of {len(rows)} models, from {first.name} with {first.text} to {last.name} with {last.text}"
     return ranges(rows, Axis.share("accuracy", min(row.low for row in rows)), label=label)

@@ -114,14 +114,10 @@ class Confusion:
             link = (links or {}).get((true, predicted))
             drawn.append(self._cell(true, predicted, (left + j * size, top + i * height, size, height), link))
         about = f"Confusion matrix of {counted(n, 'label')}: rows true, columns predicted"
-        return svg(
-            drawn,
-            max(left + n * size + 2, left + 90),
-            top + n * height + 2,
-            Phrase(about, "evaluate.confusion"),
-            class_=f"matrix {'small' if n <= 6 else 'middle' if n <= 12 else 'large'}",
-            role="group" if links else "img",  # an image has no links in it
-        )
+        label, kind = Phrase(about, "evaluate.confusion"), "small" if n <= 6 else "middle" if n <= 12 else "large"
+        role = "group" if links else "img"  # an image has no links in it
+        width = max(left + n * size + 2, left + 90)
+        return svg(drawn, width, top + n * height + 2, label, class_=f"matrix {kind}", role=role)
 
     def _cell(
         self, true: Label, predicted: Label, place: tuple[float, float, float, float], link: str | None

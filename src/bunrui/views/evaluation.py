@@ -189,6 +189,8 @@ class _Classes(NamedTuple):
     metrics: Metrics
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.bar import Bar
+
         metrics = self.metrics
         wide = options.max_width >= _NARROW
         names = ["precision", "recall", "F1", "accuracy", "support"] if wide else ["prec.", "rec.", "F1", "acc.", "n"]
@@ -204,7 +206,7 @@ class _Classes(NamedTuple):
         def row(name: str, values: Sequence[float | None], support: int | None) -> list[Any]:
             cells: list[Any] = ["" if value is None else f"{value:.3f}" for value in values]
             if wide:
-                cells.insert(3, _bar(values[2] or 0))
+                cells.insert(3, Bar(1, 0, values[2] or 0, width=_BAR, color="green"))
             return [name, *cells, "" if support is None else f"{support:,}"]
 
         by_size = sorted(metrics.per_class, key=lambda one: (-one.support, one.label))
@@ -223,12 +225,6 @@ class _Classes(NamedTuple):
             row("F of means", [None, None, metrics.macro.f1_of_means, None], None),
         ]
         yield Table(columns, rows, feet=feet, styles=styles, gap=gap)
-
-
-def _bar(share: float) -> Any:
-    from rich.bar import Bar
-
-    return Bar(1, 0, share, width=_BAR, color="green")
 
 
 # --- HTML
@@ -295,11 +291,7 @@ def summary(evaluation: Evaluation) -> Markup:
 
 
 def classes_table(
-    metrics: Metrics,
-    *,
-    most: int | None = None,
-    rankings: Sequence[Ranking] = (),
-    is_sortable: bool = False,
+    metrics: Metrics, *, most: int | None = None, rankings: Sequence[Ranking] = (), is_sortable: bool = False
 ) -> Table:
     """A row for each label that occurs, and the means below; of many labels, those with the lowest F1.
 
@@ -390,7 +382,8 @@ def rankings_html(rankings: Sequence[Ranking], chosen: Label) -> Markup:
     """ROC and precision-recall curves of each label against the rest, one of which stands out, and the choice of it."""
     roc = Plane(Axis.share("false positives"), Axis.share("true positives"))
     ranked = Plane(Axis.share("recall"), Axis.share("precision"))
-    options, told, lines = [], [], []
+    options, told = [], []
+    lines: list[tuple[Markup, Markup]] = []
     for k, one in enumerate(rankings):
         areas = f"ROC AUC {one.roc_auc:.4f}, average precision {one.average_precision:.4f}"
         is_chosen = one.label == chosen

@@ -454,15 +454,10 @@ def telling_words(explanation: Explanation) -> Markup | None:
     if not first:
         return None
     largest = abs(first[0].value)
-    words = [
-        element(
-            "span",
-            isolated(spell(one.feature)),
-            f" {one.value:+.2f}".replace("-", "−"),
-            class_=_level(one.value, largest),
-        )
-        for one in first
-    ]
+    words = []
+    for one in first:
+        value = f" {one.value:+.2f}".replace("-", "−")
+        words.append(element("span", isolated(spell(one.feature)), value, class_=_level(one.value, largest)))
     return element("p", joined(words), class_="said")
 
 

@@ -234,16 +234,11 @@ def words_html(found: Sequence[Any]) -> str:
 
 def audit_html(audit: Any) -> str:
     """The suspects of an audit, the most suspicious first."""
-    rows = [
-        [
-            str(suspect.row),
-            ", ".join(map(text_of, suspect.given)),
-            ", ".join(map(text_of, suspect.better)),
-            f"{suspect.probability:.4f}",
-            excerpt(str(audit.text(suspect.row)), _LONGEST),
-        ]
-        for suspect in audit.suspects[:_MOST_ROWS]
-    ]
+    rows = []
+    for suspect in audit.suspects[:_MOST_ROWS]:
+        labels = (", ".join(map(text_of, names)) for names in (suspect.given, suspect.better))
+        text = excerpt(str(audit.text(suspect.row)), _LONGEST)
+        rows.append([str(suspect.row), *labels, f"{suspect.probability:.4f}", text])
     more = f", the first {_MOST_ROWS} here" if len(audit.suspects) > _MOST_ROWS else ""
     n_copies = f", {len(audit.conflicts):,} texts with different labels" if audit.conflicts else ""
     caption = (
