@@ -99,23 +99,11 @@ class Size(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """Bytes that were learned and predicted, the seconds that each took, and the size."""
+    """The MB/s of learning and of predicting, None where there is too little to tell; and the size."""
 
-    learned: int
-    learning: float
-    predicted: int
-    predicting: float
+    learn_rate: float | None
+    predict_rate: float | None
     size: Size
-
-    @property
-    def learn_rate(self) -> float | None:
-        """MB/s; None where there is too little to tell."""
-        return _rate(self.learned, self.learning)
-
-    @property
-    def predict_rate(self) -> float | None:
-        """MB/s; None where there is too little to tell."""
-        return _rate(self.predicted, self.predicting)
 
 
 def _rate(n_bytes: int, seconds: float) -> float | None:
@@ -193,7 +181,8 @@ class LeaveOneOut:
         TextClassifier(DEFAULT_MODEL, analyzer=settings.analyzer).learn(texts, labels)
         learning = time.perf_counter() - started
         _, weighing, scoring = _time_scores(classifier, texts)
-        return Cost(sample, reading + learning + weighing, sample, reading + scoring, size_of(classifier))
+        rates = (_rate(sample, reading + seconds) for seconds in (learning + weighing, scoring))
+        return Cost(*rates, size_of(classifier))
 
 
 class _Counted:
@@ -238,7 +227,7 @@ class Folds:
         self.rows = np.concatenate([test for _, test in parts])
         self.is_over: Callable[[], bool] = lambda: False
         self._counted: _Counted | None = None
-        self._cost = Cost(0, 0.0, 0, 0.0, Size(0, None))
+        self._cost = Cost(None, None, Size(0, None))
 
     def scores(self, settings: Settings) -> Floats:
         """Scores of the documents in `rows`, (n, n_classes); -inf for a class that could not be predicted."""
@@ -292,8 +281,11 @@ class Folds:
         return np.concatenate(found), making, weighing, scoring, size
 
     def _set_cost(self, learned: int, learning: float, scoring: float, reading: float, size: Size) -> None:
-        predicted, by_byte = self.documents.n_bytes(self.rows), reading / max(self.documents.n_bytes(), 1)
-        self._cost = Cost(learned, learning + by_byte * learned, predicted, scoring + by_byte * predicted, size)
+        by_byte, both = (
+            reading / max(self.documents.n_bytes(), 1),
+            ((learned, learning), (self.documents.n_bytes(self.rows), scoring)),
+        )
+        self._cost = Cost(*(_rate(n_bytes, seconds + by_byte * n_bytes) for n_bytes, seconds in both), size)
 
 
 def by_folds(documents: Documents, given: int | Sequence[tuple[Integers, Integers]] | None = None) -> Folds:

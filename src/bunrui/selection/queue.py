@@ -128,13 +128,6 @@ class Estimate(NamedTuple):
         return min(1.0, (2 * k + _Z * _Z + _Z * root + 1) / (2 * (n + _Z * _Z)))
 
 
-class Point(NamedTuple):
-    """The accuracy after a number of answers."""
-
-    answers: int
-    estimate: Estimate
-
-
 class Forecast(NamedTuple):
     """How many more answers it takes, likely; and between which numbers 90 % of the resampled curves say.
 
@@ -161,10 +154,9 @@ class Curve(NamedTuple):
     is_right: Booleans
 
     @property
-    def points(self) -> list[Point]:
-        """The accuracy at each of these numbers of answers, all by the same sample."""
-        n = self.is_right.shape[1]
-        return [Point(k, Estimate(int(row.sum()), n)) for k, row in zip(self.answers, self.is_right, strict=True)]
+    def points(self) -> list[tuple[int, Estimate]]:
+        """Numbers of answers, each with the accuracy after it, all by the same sample."""
+        return [(k, Estimate(int(row.sum()), len(row))) for k, row in zip(self.answers, self.is_right, strict=True)]
 
     def forecast(self, wish: float) -> Forecast | None:
         """How many more answers the classifier needs to reach an accuracy; None where nobody can tell yet.

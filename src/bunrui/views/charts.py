@@ -145,17 +145,12 @@ class Plane:
 
     def diagonal(self) -> Markup:
         """From corner to corner."""
-        (x1, x2), (y1, y2) = (
-            [float(place(end)) for end in (axis.low, axis.high)]
-            for place, axis in ((self.x, self.across), (self.y, self.up))
-        )
-        return element("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=_INK, stroke_opacity="0.5", stroke_dasharray="5 4")
+        x, y, across, up = self.x, self.y, self.across, self.up
+        ends = {"x1": x(across.low), "y1": y(up.low), "x2": x(across.high), "y2": y(up.high)}
+        return element("line", **ends, stroke=_INK, stroke_opacity="0.5", stroke_dasharray="5 4")
 
     def draw(self, label: str, *marks: Markup) -> Markup:
         """The drawing, with its axes."""
-        return svg([self._axes(), *marks], _WIDTH, _HEIGHT, label)
-
-    def _axes(self) -> Markup:
         left, right, ground = self._left, _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
         lines, numbers = [], []
         for value, text in self.up.ticks:
@@ -168,7 +163,8 @@ class Plane:
             element("text", self.up.name, x=left - 6 if left < 40 else 4.0, y=13.0),
             element("text", self.across.name, x=(left + right) / 2, y=_HEIGHT - 6, text_anchor="middle"),
         ]
-        return element("g", element("g", *lines, **FAINT), element("g", *numbers), element("g", *names, **MUTED))
+        axes = element("g", element("g", *lines, **FAINT), element("g", *numbers), element("g", *names, **MUTED))
+        return svg([axes, *marks], _WIDTH, _HEIGHT, label)
 
 
 # --- rows

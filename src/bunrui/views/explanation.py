@@ -148,8 +148,7 @@ class Explanation:
         """HTML that needs nothing else: the text in colours, and a table of the largest contributions."""
         return fragment(explanation_html(self, shares=True))
 
-    def _repr_html_(self) -> str:
-        return self.to_html()
+    _repr_html_ = to_html
 
     def reverse(self) -> Explanation:
         """The same from the other side: why `against`, and not `label`."""
@@ -160,13 +159,50 @@ class Explanation:
         return replace(self, **sides, bias=-self.bias, contributions=values)
 
     def __rich__(self) -> Group:
-        return _terminal(self)
+        from rich.console import Group
+        from rich.style import Style
+        from rich.table import Table
+        from rich.text import Text
+
+        (label, share), *other = _header(self)
+        header = Text.assemble((f" {label} ", _style(1, 1)), f" {share}")
+        for name, its_share in other:
+            header.append(" against ").append(f" {name} ", _style(-1, 1)).append(f" {its_share}")
+        parts: list[Any] = [header]
+        if self.text:
+            body = Text()
+            runs = list(_runs(self))
+            largest = max(abs(run.value) for run in runs)
+            for run in runs:
+                body.append(visible(self.text[run.start : run.end]), _style(run.value, largest))
+            left = len(self.text) - LONGEST_SHOWN
+            parts += ["", body.append(f" … ({left:,} more characters)" if left > 0 else "", "dim")]
+        table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+        table.add_column(justify="right", no_wrap=True)
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        write, rows = _format(self), _rows(self)
+        largest = abs(rows[0].value)
+        for row in rows:
+            style = _style(row.value, largest) if row.is_feature else Style.null()
+            table.add_row(Text(write(row.value), style), row.times, Text(row.name, "" if row.is_feature else "dim"))
+        parts += ["", table]
+        if self.unknown:
+            parts.append(Text(f"not known: {_unknown(self)}", "dim"))
+        return Group(*parts)
 
     def __repr__(self) -> str:
         return f"<Explanation: {str(self).splitlines()[0]}; print it, or rich.print it for colour>"
 
     def __str__(self) -> str:
-        return _plain(self)
+        write = _format(self)
+        rows = [(write(row.value), row.times, row.name) for row in _rows(self)]
+        widths = [max(len(row[k]) for row in rows) for k in (0, 1)]
+        lines = [" against ".join(f"{name} {share}" for name, share in _header(self))]
+        lines += [f"  {value:>{widths[0]}}  {times:<{widths[1]}}  {name}" for value, times, name in rows]
+        if self.unknown:
+            lines.append(f"not known: {_unknown(self)}")
+        return "\n".join(lines)
 
 
 # --- the parts that all of them show
@@ -248,20 +284,6 @@ def _runs(explanation: Explanation) -> Iterator[_Run]:
         yield _Run(inside[0], inside[-1] + 1, value, set().union(*(standing[at] for at in inside)))
 
 
-# --- plain
-
-
-def _plain(explanation: Explanation) -> str:
-    write = _format(explanation)
-    rows = [(write(row.value), row.times, row.name) for row in _rows(explanation)]
-    widths = [max(len(row[k]) for row in rows) for k in (0, 1)]
-    lines = [" against ".join(f"{name} {share}" for name, share in _header(explanation))]
-    lines += [f"  {value:>{widths[0]}}  {times:<{widths[1]}}  {name}" for value, times, name in rows]
-    if explanation.unknown:
-        lines.append(f"not known: {_unknown(explanation)}")
-    return "\n".join(lines)
-
-
 # --- the terminal
 
 _FOR = (86, 180, 233)
@@ -276,40 +298,6 @@ def _style(value: float, largest: float) -> Style:
     if strength < 0.1:
         return Style()
     return shade(_FOR if value > 0 else _AGAINST, strength) + Style(bold=strength > 0.7, underline=value < 0)
-
-
-def _terminal(explanation: Explanation) -> Group:
-    from rich.console import Group
-    from rich.style import Style
-    from rich.table import Table
-    from rich.text import Text
-
-    (label, share), *other = _header(explanation)
-    header = Text.assemble((f" {label} ", _style(1, 1)), f" {share}")
-    for name, its_share in other:
-        header.append(" against ").append(f" {name} ", _style(-1, 1)).append(f" {its_share}")
-    parts: list[Any] = [header]
-    if explanation.text:
-        body = Text()
-        runs = list(_runs(explanation))
-        largest = max(abs(run.value) for run in runs)
-        for run in runs:
-            body.append(visible(explanation.text[run.start : run.end]), _style(run.value, largest))
-        left = len(explanation.text) - LONGEST_SHOWN
-        parts += ["", body.append(f" … ({left:,} more characters)" if left > 0 else "", "dim")]
-    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    write, rows = _format(explanation), _rows(explanation)
-    largest = abs(rows[0].value)
-    for row in rows:
-        style = _style(row.value, largest) if row.is_feature else Style.null()
-        table.add_row(Text(write(row.value), style), row.times, Text(row.name, "" if row.is_feature else "dim"))
-    parts += ["", table]
-    if explanation.unknown:
-        parts.append(Text(f"not known: {_unknown(explanation)}", "dim"))
-    return Group(*parts)
 
 
 # --- HTML
