@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
 from bunrui.phrases import counted, percent, short
 from bunrui.views.charts import Axis, Bar, ranges
 from bunrui.views.markup import Markup, Phrase, element, fragment, joined
 from bunrui.views.tables import Column, Table, numbers, words
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
-
     from bunrui.selection import Comparison
     from bunrui.selection.compare import Row
     from bunrui.selection.tune import Search, Trial, Tuning
@@ -52,8 +53,6 @@ class ComparisonTable(NamedTuple):
     most: int | None = None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from rich.text import Text
-
         rows = self.comparison.rows[: self.most]
         yield Text(_headline(self.comparison))
         if options.max_width >= _WIDE:

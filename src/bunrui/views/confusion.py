@@ -16,6 +16,11 @@ from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.style import Style
+from rich.text import Text
+
 from bunrui.labels import text_of
 from bunrui.phrases import counted, one_line, percent
 from bunrui.views.charts import BLUE, FAINT, MUTED, ORANGE, SIZE, svg
@@ -23,10 +28,6 @@ from bunrui.views.markup import Markup, Phrase, element, fit, text_width
 from bunrui.views.tables import Column, Table, numbers, shade, words
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
-    from rich.style import Style
-    from rich.text import Text
-
     from bunrui.counts import Label
     from bunrui.evaluation import Metrics
     from bunrui.evaluation.metrics import Pair
@@ -159,8 +160,6 @@ class Confusion:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The matrix in documents if it fits, else in shares of the rows, else the most frequent confusions."""
-        from rich.text import Text
-
         metrics = self.metrics
         if len(metrics.labels) <= _MOST_COLUMNS:
             counts = metrics.confusion.tolist()
@@ -184,8 +183,6 @@ class Confusion:
             yield Text(f"and {len(self.wrong) - _MOST_PAIRS:,} more", "dim")
 
     def _matrix(self, cells: list[list[str]], shares: list[list[float]], widths: list[int], width: int) -> Text:
-        from rich.text import Text
-
         labels = self.metrics.labels
         digits = len(str(len(labels)))
         text = Text(" " * (digits + 1 + width), no_wrap=True)
@@ -215,8 +212,6 @@ class Confusion:
 
 def label_width(labels: tuple[Label, ...], room: int) -> int:
     """Cells for labels in the terminal: as wide as the longest, if there is room."""
-    from rich.cells import cell_len
-
     longest = max(cell_len(one_line(text_of(label))) for label in labels)
     return max(min(longest, _LONGEST_LABEL, room), _SHORTEST_LABEL)
 
@@ -240,8 +235,6 @@ def _percent(share: float) -> str:
 
 def _shade(share: float, is_right: bool) -> Style:
     """Green where label and prediction agree; else the more red, the larger the share of the row."""
-    from rich.style import Style
-
     if not share:
         return Style(dim=True)
     if is_right:

@@ -10,6 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rich.bar import Bar
+from rich.console import Console, ConsoleOptions, Group, RenderResult
+from rich.text import Text
+
 from bunrui.labels import text_of
 from bunrui.phrases import counted, percent
 from bunrui.views.charts import Axis, Plane
@@ -18,9 +22,6 @@ from bunrui.views.markup import Markup, Phrase, element, fit, fragment, isolated
 from bunrui.views.tables import Column, Table, figures, numbers, words
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, Group, RenderResult
-    from rich.text import Text
-
     from bunrui.counts import Label
     from bunrui.evaluation import Evaluation, Interval, LearningCurve, Metrics, MultilabelMetrics
     from bunrui.evaluation.crossvalidation import CurvePoint
@@ -59,8 +60,6 @@ def metrics_tables(metrics: Metrics) -> Group:
     micro F1 0.667 · macro F1 0.667
     labels one against the rest: mean accuracy 0.667
     """
-    from rich.console import Group
-
     return Group(_headline(metrics), "", _Classes(metrics), "", Confusion(metrics))
 
 
@@ -86,8 +85,6 @@ def evaluation_tables(evaluation: Evaluation) -> Group:
     log loss 0.459 · Brier score 0.307 · calibration error 0.333
     ROC AUC 1.000 · average precision 1.000
     """
-    from rich.console import Group
-
     metrics = evaluation.metrics
     headline = _headline(metrics, evaluation.interval("accuracy"))
     return Group(headline, _probabilities(evaluation), *metrics_tables(metrics).renderables[1:])
@@ -105,9 +102,6 @@ def multilabel_tables(metrics: MultilabelMetrics) -> Group:
     micro F1 0.800 · macro F1 0.833 · example F1 0.833
     2 documents · all labels right 0.500 · Hamming loss 0.250
     """
-    from rich.console import Group
-    from rich.text import Text
-
     headline = Text.assemble(
         (f"micro F1 {metrics.micro.f1:.3f} · macro F1 {metrics.macro.f1:.3f}", "bold"),
         f" · example F1 {metrics.example.f1:.3f}\n",
@@ -151,8 +145,6 @@ def set_labels_table(metrics: MultilabelMetrics, thresholds: Mapping[Label, floa
 
 
 def _headline(metrics: Metrics, interval: Interval | None = None) -> Text:
-    from rich.text import Text
-
     sure = f" ({100 * interval.level:g} % interval {interval.low:.3f}–{interval.high:.3f})" if interval else ""
     return Text.assemble(
         (f"accuracy {metrics.accuracy:.3f}", "bold"),
@@ -163,8 +155,6 @@ def _headline(metrics: Metrics, interval: Interval | None = None) -> Text:
 
 
 def _probabilities(evaluation: Evaluation) -> Text:
-    from rich.text import Text
-
     text = Text.assemble(
         (f"log loss {evaluation.log_loss:.3f}", "bold"),
         f" · Brier score {evaluation.brier:.3f} · ",
@@ -189,8 +179,6 @@ class _Classes(NamedTuple):
     metrics: Metrics
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from rich.bar import Bar
-
         metrics = self.metrics
         wide = options.max_width >= _NARROW
         names = ["precision", "recall", "F1", "accuracy", "support"] if wide else ["prec.", "rec.", "F1", "acc.", "n"]
