@@ -122,9 +122,8 @@ class Labelled:
 
     def pick(self, rows: Integers) -> tuple[Any, list[Any]]:
         """Some of the texts, with their labels."""
-        if isinstance(self.texts, list):
-            return [self.texts[row] for row in rows.tolist()], self.labels_of(rows)
-        return self.texts.take(rows), self.labels_of(rows)
+        texts = [self.texts[row] for row in rows.tolist()] if isinstance(self.texts, list) else self.texts.take(rows)
+        return texts, self.labels_of(rows)
 
     def labels_of(self, rows: Integers) -> list[Any]:
         """The labels of some documents."""

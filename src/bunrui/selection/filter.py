@@ -18,7 +18,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from types import SimpleNamespace
@@ -163,6 +163,7 @@ def _no_bar(reader: Any) -> AbstractContextManager[Any]:
     return nullcontext(SimpleNamespace(add=lambda n_docs: None))
 
 
+@dataclass(eq=False, repr=False)
 class Selection:
     """The documents that `select` finds: an iterable of `Rows`.
 
@@ -177,21 +178,18 @@ class Selection:
         Documents that were scored, and those that were selected.
     """
 
-    def __init__(
-        self,
-        targets: Reader,
-        raws: Reader,
-        new_ratio: Callable[[], Ratio],
-        choice: _Choice,
-        fit_on: int | None,
-        folder: str | None,
-        bar: Callable[[Any], AbstractContextManager[Any]],
-    ) -> None:
-        self.targets, self.raws = targets, Reader(raws.sources, replace(raws.options, rows=True))
-        self.ratio = new_ratio()
+    targets: Reader
+    raws: Reader
+    _new_ratio: Callable[[], Ratio]
+    _choice: _Choice
+    _fit_on: int | None
+    _folder: str | None
+    _bar: Callable[[Any], AbstractContextManager[Any]]
+
+    def __post_init__(self) -> None:
+        self._counted, self.raws = self.raws, Reader(self.raws.sources, replace(self.raws.options, rows=True))
+        self.ratio = self._new_ratio()
         self.n_raw = self.n_selected = 0
-        self._counted, self._new_ratio, self._choice = raws, new_ratio, choice
-        self._fit_on, self._folder, self._bar = fit_on, folder, bar
 
     def __iter__(self) -> Iterator[Rows]:
         self.ratio = ratio = self._new_ratio()

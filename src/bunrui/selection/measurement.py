@@ -181,7 +181,7 @@ class LeaveOneOut:
         TextClassifier(DEFAULT_MODEL, analyzer=settings.analyzer).learn(texts, labels)
         learning = time.perf_counter() - started
         _, weighing, scoring = _time_scores(classifier, texts)
-        rates = (_rate(sample, reading + seconds) for seconds in (learning + weighing, scoring))
+        rates = _rate(sample, reading + learning + weighing), _rate(sample, reading + scoring)
         return Cost(*rates, size_of(classifier))
 
 
@@ -281,11 +281,9 @@ class Folds:
         return np.concatenate(found), making, weighing, scoring, size
 
     def _set_cost(self, learned: int, learning: float, scoring: float, reading: float, size: Size) -> None:
-        by_byte, both = (
-            reading / max(self.documents.n_bytes(), 1),
-            ((learned, learning), (self.documents.n_bytes(self.rows), scoring)),
-        )
-        self._cost = Cost(*(_rate(n_bytes, seconds + by_byte * n_bytes) for n_bytes, seconds in both), size)
+        predicted, by_byte = self.documents.n_bytes(self.rows), reading / max(self.documents.n_bytes(), 1)
+        rates = _rate(learned, learning + by_byte * learned), _rate(predicted, scoring + by_byte * predicted)
+        self._cost = Cost(*rates, size)
 
 
 def by_folds(documents: Documents, given: int | Sequence[tuple[Integers, Integers]] | None = None) -> Folds:

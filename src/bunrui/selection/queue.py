@@ -210,8 +210,13 @@ class Queue:
     """
 
     def __init__(self, classifier: AnyClassifier, texts: Any, answers: Mapping[str, Any]) -> None:
+        from bunrui.store import StoredClassifier
+
         self.classifier = classifier
-        self._stored = _stored(classifier)
+        self._stored: Any = classifier if isinstance(classifier, StoredClassifier) else None  # None: it is in memory
+        if self._stored is not None and self._stored.keep == "nothing":
+            keeps = f"{self._stored.path} keeps nothing of its documents, and cannot tell which have an answer"
+            raise StoreError(f"{keeps}: teach another file", cause="keeps-none")
         self._texts = inputs.strings(texts)
         self._digests = document_digests(self._texts)
         _, firsts = np.unique(self._digests, return_index=True)
@@ -605,13 +610,6 @@ def _sizes(n: int) -> list[int]:
     return [size for size in sizes if size >= min(n, _FEWEST)]
 
 
-def _stored(classifier: AnyClassifier) -> Any:
-    """A classifier in a file; None for one in memory."""
-    from bunrui.store import StoredClassifier
-
-    return classifier if isinstance(classifier, StoredClassifier) else None
-
-
 def queue(classifier: AnyClassifier, texts: Any, *, answers: Mapping[str, Any] | None = None) -> Queue:
     """Documents to be labelled, one after the other, those first whose answers help most.
 
@@ -636,10 +634,4 @@ def queue(classifier: AnyClassifier, texts: Any, *, answers: Mapping[str, Any] |
     """
     if isinstance(texts, str):
         raise OptionError(option="texts", value=texts, expected="a list of texts")
-    stored = _stored(classifier)
-    if stored is not None and stored.keep == "nothing":
-        raise StoreError(
-            f"{stored.path} keeps nothing of its documents, and cannot tell which have an answer: teach another file",
-            cause="keeps-none",
-        )
     return Queue(classifier, texts, answers or {})
