@@ -203,6 +203,10 @@ class Queue:
         It learns every answer.
     answers : dict from int to label or list of labels
         By rows of the pool, in the order in which they were learned.
+    n_docs : int
+        Documents of the pool, copies counted once.
+    n_copies : int
+        Documents of the pool whose text another one has.
     n_blank : int
         Documents of the pool with nothing to read: nobody is asked about them.
     n_guessed, n_agreed : int
@@ -234,7 +238,8 @@ class Queue:
         self._skipped: set[int] = set()
         self._seen: tuple[int, int] | None = None  # the state of the file
         self._is_changing = False
-        self.n_blank = int(is_blank.sum())
+        self.n_docs, self.n_blank = len(self._order), int(is_blank.sum())
+        self.n_copies = len(self._digests) - self.n_blank - self.n_docs
         self.answers: dict[int, Any] = {}
         self._agreed: dict[int, bool] = {}  # by row: whether the guess was among the labels
         self._take_in({bytes.fromhex(digest): label for digest, label in answers.items()})
@@ -250,16 +255,6 @@ class Queue:
     def n_skipped(self) -> int:
         """Documents that were skipped."""
         return len(self._skipped)
-
-    @property
-    def n_docs(self) -> int:
-        """Documents of the pool, copies counted once."""
-        return len(self._order)
-
-    @property
-    def n_copies(self) -> int:
-        """Documents of the pool whose text another one has."""
-        return len(self._digests) - self.n_blank - self.n_docs
 
     # Asking
 

@@ -60,12 +60,6 @@ class Settings:
         return self.alpha if self.is_trained else smoothing_of(self.smoothing, self.alpha, self._default_lam).value
 
     @property
-    def strength(self) -> float:
-        """λ as a multiple of the default: how much is smoothed."""
-        usual = _HEAD_ALPHA if self.is_trained else self._default_lam
-        return 1.0 if self.lam is None else self.lam / usual
-
-    @property
     def _default_lam(self) -> float:
         return kind_of(self.model).default_alpha(class_norm=self.class_norm)
 
@@ -97,7 +91,9 @@ class Settings:
 
     def simplicity(self, n_features: int) -> tuple[Any, ...]:
         """Simpler settings sort first; the module `tune` defines the order."""
-        return self.is_trained, len(self.changed()), n_features, -self.strength
+        usual = _HEAD_ALPHA if self.is_trained else self._default_lam
+        strength = 1.0 if self.lam is None else self.lam / usual  # λ as a multiple of the default
+        return self.is_trained, len(self.changed()), n_features, -strength
 
     def describe(self) -> str:
         """In a few words."""

@@ -160,7 +160,8 @@ class Tuning:
         tried = "1 setting was" if self.n_tried == 1 else f"{self.n_tried} settings were"
         sentences = [
             f"Chosen: {self.settings.describe()}.",
-            f"{self._name.capitalize()} {self.value:.4f}, documents predicted {choice.chosen.how}{beside}"
+            f"{self.metric.replace('_', ' ').capitalize()} {self.value:.4f}, "
+            f"documents predicted {choice.chosen.how}{beside}"
             f"{'; a little too good, since the same documents made the choice' if self.n_tried > 1 else ''}.",
             f"{tried} tried in {self.seconds:.0f} s{', then the time was up' if self.is_cut_short else ''}.",
         ]
@@ -178,8 +179,8 @@ class Tuning:
 
     def note(self) -> str:
         """How it was tuned, for the log of a file."""
-        how = f"documents predicted {self.choice.chosen.how}"
-        return f"for {self._name} {self.value:.4f}, {how}; {self.n_tried} settings tried in {self.seconds:.0f} s"
+        value = f"{self.metric.replace('_', ' ')} {self.value:.4f}, documents predicted {self.choice.chosen.how}"
+        return f"for {value}; {self.n_tried} settings tried in {self.seconds:.0f} s"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, in the types of JSON."""
@@ -202,10 +203,6 @@ class Tuning:
                 for trial in self.trials
             ],
         }
-
-    @property
-    def _name(self) -> str:
-        return self.metric.replace("_", " ")
 
 
 def tune(

@@ -147,10 +147,8 @@ class Table:
     def to_html(self) -> Markup:
         """A box with the table, which scrolls where it is too wide."""
         head = element("tr", *map(self._head, self.columns))
-        lines = [
-            self._row(row, self.values[k] if self.values is not None else None, self.styles.get(k))
-            for k, row in enumerate(self.rows)
-        ]
+        values = self.values or [None] * len(self.rows)
+        lines = [self._row(row, values[k], self.styles.get(k)) for k, row in enumerate(self.rows)]
         foot = element("tfoot", *map(self._row, self.feet)) if self.feet else None
         caption = element("caption", self.caption)
         kind = "sortable" if self.values is not None else None
