@@ -87,7 +87,7 @@ class Suspect(NamedTuple):
 
     @property
     def better(self) -> tuple[Label, ...]:
-        """The labels that it should have by all this.
+        """The labels that it should rather have.
 
         >>> doubts = Doubt("oil", True, 0.01), Doubt("wheat", False, 0.99)
         >>> Suspect(0, ("grain", "oil"), "wheat", 0.2, 0.5, doubts).better

@@ -2,7 +2,7 @@
 
 Settings are tried from coarse to fine: each round starts from the best of the rounds before it.
 
-    start       what `auto` chooses, then the plain default
+    start       the choice of `auto`, then the plain default
     orders      n-grams of each script in the text: one shorter, and longer as long as that helps; plain words
     models      all models that read counts, with the two best analyzers
     smoothing   λ up and down from the default for the three best, as long as that helps

@@ -28,7 +28,7 @@ _LINE = 20.0  # of a bar
 def svg(
     drawn: Sequence[Markup], width: float, height: float, label: str, *, class_: str = "chart", role: str = "img"
 ) -> Markup:
-    """A drawing; the label says in words what is to be seen."""
+    """A drawing; the label describes it in words."""
     attributes = {"viewBox": f"0 0 {width:g} {height:g}", "class_": class_, "role": role, "aria_label": label}
     return element("svg", *drawn, **attributes, width=width, height=height, font_size=SIZE, fill=_INK)
 
@@ -64,7 +64,7 @@ class Axis:
 
     @classmethod
     def counts(cls, name: str, places: Sequence[int]) -> Axis:
-        """Numbers that grow by ratios; as many of them are named as have room."""
+        """Numbers that grow by ratios; a tick has its number where there is room."""
         ticks: list[tuple[float, str]] = []
         low, high = float(places[0]), float(places[-1])
         span = math.log(high / low) if high > low else 1.0
@@ -101,15 +101,15 @@ class Plane:
         self._left = float(math.ceil(14 + max((text_width(tick, SIZE) for _, tick in up.ticks), default=0.0)))
 
     def x(self, value: Any) -> Any:
-        """Where a value of the axis across stands."""
+        """The place of a value on the horizontal axis."""
         return self._left + (_WIDTH - _RIGHT - self._left) * self.across.at(value)
 
     def y(self, value: Any) -> Any:
-        """Where a value of the axis up stands."""
+        """The place of a value on the vertical axis."""
         return _HEIGHT - _BOTTOM - (_HEIGHT - _BOTTOM - _TOP) * self.up.at(value)
 
     def points(self, xs: Any, ys: Any) -> str:
-        """Points of a line; those that fall on the one before, to half a unit, are left out."""
+        """Points of a line, to half a unit; a point on the one before it is left out."""
         places = np.round(np.column_stack([self.x(xs), self.y(ys)]) * 2) / 2
         keep = np.ones(len(places), bool)
         keep[1:] = (np.diff(places, axis=0) != 0).any(axis=1)
@@ -139,7 +139,7 @@ class Plane:
         return element("rect", **box, class_="area", fill=BLUE, fill_opacity="0.2")
 
     def dot(self, x: float, y: float, title: str, radius: float = 4.0) -> Markup:
-        """A point, and what it says under the pointer."""
+        """A point with a tooltip."""
         place = {"cx": float(self.x(x)), "cy": float(self.y(y)), "r": radius}
         return element("circle", element("title", title), **place, class_="point", fill=BLUE)
 
@@ -171,7 +171,7 @@ class Plane:
 
 
 class Bar(NamedTuple):
-    """A name, its value, and how that is written; for `ranges`, the ends of its interval."""
+    """A name, its value as a number and as a text; for `ranges`, the ends of its interval."""
 
     name: str
     value: float

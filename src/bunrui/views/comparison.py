@@ -44,9 +44,9 @@ LEGEND = (
 
 
 class ComparisonTable(NamedTuple):
-    """A line for each row, in the terminal; where there is not much room, time and size have a table of their own.
+    """A line for each row, in the terminal; a narrow terminal shows time and size in a table of their own.
 
-    With `most`, as many rows and no more than that.
+    `most` limits the rows.
     """
 
     comparison: Comparison

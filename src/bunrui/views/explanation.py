@@ -47,13 +47,13 @@ _TELLING = 6
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """One feature of an explanation, and what it adds.
+    """A feature of an explanation, and its share of the difference of the scores.
 
     Attributes
     ----------
     feature : str
     value : float
-        What all occurrences of the feature add to the difference of the scores.
+        All occurrences of the feature together add this to the difference of the scores.
     count : int
         Occurrences in the document, also if the model reads only presence.
     spans : tuple of (start, end)

@@ -44,7 +44,7 @@ class Phrase(str):
     key : str
         The name of the translation in `service/web/lang`.
     words : str or int
-        What the translation says besides.
+        The values that the translation inserts.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Phrase(str):
     words: dict[str, str | int]
 
     def attributes(self, name: str) -> dict[str, str]:
-        """How an element tells the page about the phrase."""
+        """The attributes by which the page finds the translation."""
         words = {"data_words": json.dumps(self.words)} if self.words else {}
         return {name: self.key} | words
 
@@ -131,7 +131,7 @@ def number(value: float) -> str:
 
 
 def text_width(text: str, size: float) -> float:
-    """About how wide a text is drawn in letters of a size: characters of East Asia are twice as wide as others."""
+    """The approximate width of a text in letters of a size: characters of East Asia are twice as wide as others."""
     from rich.cells import cell_len
 
     return _WIDE * size * cell_len(visible(text))
@@ -173,7 +173,7 @@ class Section(NamedTuple):
 
 
 def section(id: str, heading: str, *children: Markup | None, note: str = "") -> Section:
-    """A part of a page, with a line below its heading that says what is to be seen."""
+    """A part of a page; `note` is a line below its heading."""
     about = element("p", note, class_="muted") if note else None
     return Section(id, heading, joined((about, *children)))
 
