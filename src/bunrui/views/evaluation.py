@@ -114,10 +114,7 @@ def multilabel_tables(metrics: MultilabelMetrics) -> Group:
 
     table = Table(
         [*words("label"), *numbers("precision", "recall", "F1", "support")],
-        [
-            row(fit(one.label, _LONGEST_LABEL), (one.precision, one.recall, one.f1), one.support)
-            for one in metrics.per_label
-        ],
+        [row(fit(label, _LONGEST_LABEL), shares, support) for label, *shares, support in metrics.per_label],
         feet=[row(name, getattr(metrics, name), metrics.n) for name in ("micro", "macro", "example")],
         styles={k: "dim" for k, one in enumerate(metrics.per_label) if not one.support},
     )
@@ -200,9 +197,7 @@ class _Classes(NamedTuple):
         by_size = sorted(metrics.per_class, key=lambda one: (-one.support, one.label))
         largest = {one.label for one in by_size[:_MOST_ROWS]}
         listed = [one for one in metrics.per_class if one.label in largest]
-        rows = [
-            row(fit(one.label, width), [one.precision, one.recall, one.f1, one.accuracy], one.support) for one in listed
-        ]
+        rows = [row(fit(label, width), shares, support) for label, *shares, support in listed]
         styles = {k: "dim" for k, one in enumerate(listed) if one.label not in metrics.occurring}
         if len(listed) < len(metrics.labels):
             styles[len(rows)] = "dim"
@@ -221,12 +216,8 @@ class _Classes(NamedTuple):
 def evaluation_html(evaluation: Evaluation) -> str:
     """A piece of a notebook."""
     metrics = evaluation.metrics
-    return fragment(
-        summary(evaluation),
-        Confusion(metrics).to_svg(),
-        classes_table(metrics, most=_MOST_IN_NOTEBOOK).to_html(),
-        calibration_chart(evaluation),
-    )
+    table = classes_table(metrics, most=_MOST_IN_NOTEBOOK).to_html()
+    return fragment(summary(evaluation), Confusion(metrics).to_svg(), table, calibration_chart(evaluation))
 
 
 def page_parts(evaluation: Evaluation) -> dict[str, Any]:

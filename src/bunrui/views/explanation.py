@@ -161,7 +161,7 @@ class Explanation:
     def __rich__(self) -> Group:
         from rich.console import Group
         from rich.style import Style
-        from rich.table import Table
+        from rich.table import Column, Table
         from rich.text import Text
 
         (label, share), *other = _header(self)
@@ -175,12 +175,10 @@ class Explanation:
             largest = max(abs(run.value) for run in runs)
             for run in runs:
                 body.append(visible(self.text[run.start : run.end]), _style(run.value, largest))
-            left = len(self.text) - LONGEST_SHOWN
-            parts += ["", body.append(f" … ({left:,} more characters)" if left > 0 else "", "dim")]
-        table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-        table.add_column(justify="right", no_wrap=True)
-        table.add_column(no_wrap=True)
-        table.add_column(overflow="fold")
+            more = len(self.text) - LONGEST_SHOWN
+            parts += ["", body.append(f" … ({more:,} more characters)" if more > 0 else "", "dim")]
+        right, left = Column(justify="right", no_wrap=True), Column(no_wrap=True)
+        table = Table.grid(right, left, Column(overflow="fold"), padding=(0, 2, 0, 0))
         write, rows = _format(self), _rows(self)
         largest = abs(rows[0].value)
         for row in rows:
