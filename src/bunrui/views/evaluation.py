@@ -370,8 +370,10 @@ def rankings_html(rankings: Sequence[Ranking], chosen: Label) -> Markup:
         told.append(element("p", isolated(one.label), f": {areas}", data_told=k, hidden=not is_chosen))
         look = {"class_": "curve chosen" if is_chosen else "curve", "stroke_opacity": None if is_chosen else "0.3"}
         precision, recall, _ = one.precision_recall
-        both = (roc.line(*one.roc[:2], data_curve=k, **look), ranked.line(recall, precision, data_curve=k, **look))
-        lines.insert(len(lines) if is_chosen else 0, both)  # it is drawn on top of the others
+        lines.append(
+            (roc.line(*one.roc[:2], data_curve=k, **look), ranked.line(recall, precision, data_curve=k, **look))
+        )
+    lines.sort(key=lambda both: "chosen" in both[0])  # on top of the others
     curves, steps = (element("g", *drawn) for drawn in zip(*lines, strict=True))
     choice = element("label", "Label ", element("select", *options, class_="curves"), class_="choice", hidden=True)
     of = counted(len(rankings), "label")
