@@ -266,8 +266,7 @@ def _measure(
 
     for name, settings in todo:
         watch(Progress(so_far(), settings.describe(), n_all))
-        scores = basis.scores(settings)
-        rows.append(_row(basis, name, settings.analyzer, scores, basis.cost(settings)))
+        rows.append(_row(basis, name, settings.analyzer, basis.scores(settings), basis.cost(settings)))
     for name, fit in fits.items():
         assert isinstance(basis, Folds)
         watch(Progress(so_far(), name, n_all))

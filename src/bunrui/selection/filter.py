@@ -125,8 +125,8 @@ def select(
         if source.path is None or not (source.size is not None or os.path.isdir(source.path)):
             twice = "this is a stream, and raw is read twice"
             raise DataError(twice, file=source.name, hint="write it to a file first")
-    choice, new_ratio = _Choice(threshold, top, sample, seed), partial(Ratio, analyzer, hash_bits=hash_bits)
-    return Selection(targets, raws, new_ratio, choice, fit_on, folder, bar or _no_bar)
+    new_ratio = partial(Ratio, analyzer, hash_bits=hash_bits)
+    return Selection(targets, raws, new_ratio, threshold, top, sample, seed, fit_on, folder, bar or _no_bar)
 
 
 def _check(threshold: Any, top: Any, sample: Any, fit_on: Any) -> None:
@@ -144,19 +144,6 @@ def _check(threshold: Any, top: Any, sample: Any, fit_on: Any) -> None:
         top = None
     for name, number in (("top", top), ("sample", sample), ("fit_on", fit_on)):
         check_whole(name, number, or_none=True)
-
-
-class _Choice(NamedTuple):
-    threshold: float | None
-    top: int | float | None
-    sample: int | None
-    seed: int
-
-    def n_rows(self, n_raw: int) -> int:
-        """How many rows are wanted, without a threshold."""
-        if isinstance(self.top, float):
-            return max(1, math.ceil(Fraction(self.top).limit_denominator(_MOST_PARTS) * n_raw))
-        return int(self.sample if self.top is None else self.top)  # type: ignore[arg-type]
 
 
 def _no_bar(reader: Any) -> AbstractContextManager[Any]:
@@ -181,7 +168,10 @@ class Selection:
     targets: Reader
     raws: Reader
     _new_ratio: Callable[[], Ratio]
-    _choice: _Choice
+    _threshold: float | None
+    _top: int | float | None
+    _sample: int | None
+    _seed: int
     _fit_on: int | None
     _folder: str | None
     _bar: Callable[[Any], AbstractContextManager[Any]]
@@ -205,8 +195,7 @@ class Selection:
                 self._learn(ratio.learn_raw, Reader([source], options), -(-self._fit_on // len(sources)))
         if not ratio.n_raw:
             raise DataError("there are no documents in raw: nothing was selected")
-        threshold = self._choice.threshold
-        for rows in self._best() if threshold is None else self._above(threshold):
+        for rows in self._best() if self._threshold is None else self._above(self._threshold):
             self.n_selected += len(rows.log_ratio)
             yield rows
 
@@ -257,8 +246,11 @@ class Selection:
                 yield Rows(rows.filter(pa.array(chosen)), ratios[chosen])
 
     def _best(self) -> Iterator[Rows]:
-        noise = None if self._choice.sample is None else Gumbel(self._choice.seed)
-        with closing(Best(self._choice.n_rows(self.ratio.n_raw), self._folder)) as best:
+        noise = None if self._sample is None else Gumbel(self._seed)
+        wanted = self._sample or self._top or 0
+        if isinstance(wanted, float):
+            wanted = max(1, math.ceil(Fraction(wanted).limit_denominator(_MOST_PARTS) * self.ratio.n_raw))
+        with closing(Best(wanted, self._folder)) as best:
             for rows, ratios in self._scored():
                 keys = ratios if noise is None else ratios + noise.draw(len(ratios))
                 best.add(keys, pa.table({"rows": rows, "log_ratio": ratios}))
