@@ -229,8 +229,6 @@ class _Row(NamedTuple):
     times: str
     value: float
     is_feature: bool = False
-    key: str = ""  # of a translation
-    n: int = 0
 
 
 def _rows(explanation: Explanation) -> list[_Row]:
@@ -239,9 +237,9 @@ def _rows(explanation: Explanation) -> list[_Row]:
     rest = explanation.contributions[_ROWS:]
     if rest:
         total = math.fsum(c.value for c in rest)
-        rows.append(_Row(f"({len(rest):,} more)", "", total, key="explain.rest", n=len(rest)))
-    rows.append(_Row("(before reading)", "", explanation.bias, key="explain.bias"))
-    rows.append(_Row("(in all)", "", explanation.difference, key="explain.sum"))
+        rows.append(_Row(Phrase(f"({len(rest):,} more)", "explain.rest", n=len(rest)), "", total))
+    rows.append(_Row(Phrase("(before reading)", "explain.bias"), "", explanation.bias))
+    rows.append(_Row(Phrase("(in all)", "explain.sum"), "", explanation.difference))
     return rows
 
 
@@ -373,17 +371,14 @@ def _title(explanation: Explanation, places: set[int], write: Callable[[float], 
 
 
 def _contributions(explanation: Explanation) -> Markup:
-
     write, rows = _format(explanation), _rows(explanation)
     largest = abs(rows[0].value) or 1.0
     lines = []
     for row in rows:
-        words = {"n": row.n} if row.n else {}
-        name = isolated(row.name) if row.is_feature else element("span", Phrase(row.name, row.key, **words))
+        name = isolated(row.name) if row.is_feature else element("span", row.name)
         size = 50 * min(abs(row.value) / largest, 1.0) if row.is_feature else 0.0
-        bar = element(
-            "rect", x=50 - size * (row.value < 0), width=size, height=8, fill=ORANGE if row.value < 0 else BLUE
-        )
+        x, colour = (50 - size, ORANGE) if row.value < 0 else (50, BLUE)
+        bar = element("rect", x=x, width=size, height=8, fill=colour)
         cells = (
             element("th", name, scope="row"),
             element("td", row.times, class_="number"),
