@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 import bunrui
 from bunrui import AnalyzerSpec, TextClassifier
 from bunrui.errors import DataError, LabelError, OptionError
-from bunrui.evaluation.loo import Corpus, leave_one_out, loo_log_odds, loo_scores
+from bunrui.evaluation.loo import Corpus, Labelled, leave_one_out, loo_log_odds, loo_scores
 from bunrui.models import MODELS, loo
 from tests.support.examples import examples, quick
 from tests.support.models import BY_WORD
@@ -388,3 +389,27 @@ def test_errors() -> None:
         corpus.scores("binary", prior={"x": 0.5})
     with pytest.raises(OptionError, match="the prior of the label 'y' by itself should be above 0 and below 1"):
         corpus.log_odds("binary", prior={"x": 0.5, "y": 1.0})
+
+
+# --- labelled documents: their classes, some of them, and scores by all classes
+
+WORDS, SETS = ["one", "two", "three"], ["b", ["a", "b"], "c"]
+
+
+@pytest.mark.parametrize("kind", [list, pa.array])
+def test_some_documents(kind: type) -> None:
+    documents = Labelled(kind(WORDS), SETS)
+    texts, labels = documents.pick(np.array([2, 0]))
+    assert (pa.array(texts).to_pylist(), labels, len(documents)) == (["three", "one"], [{"c"}, {"b"}], 3)
+
+
+def test_classes() -> None:
+    documents = Labelled(WORDS, SETS)
+    assert documents.classes == ["a", "b", "c"]
+    assert documents.own.tolist() == [[False, True, False], [True, True, False], [False, False, True]]
+
+
+def test_scores_by_all_classes() -> None:
+    """Columns go to the places of their classes, in whatever order they come; the others are -inf."""
+    found = Labelled(WORDS, SETS).align(["c", "a"], np.array([[1.0, 2.0], [3.0, 4.0]]))
+    assert found.tolist() == [[2.0, -np.inf, 1.0], [4.0, -np.inf, 3.0]]

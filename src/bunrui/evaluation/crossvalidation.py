@@ -29,8 +29,7 @@ import numpy as np
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import DataError, Option, OptionError, check_choice, check_whole
-from bunrui.evaluation.labelled import Labelled, check_classifier
-from bunrui.evaluation.loo import Corpus, given_or_kept
+from bunrui.evaluation.loo import Corpus, Labelled, check_classifier, given_or_kept
 from bunrui.evaluation.result import Evaluation
 from bunrui.sparse import Floats, Integers
 
@@ -175,12 +174,7 @@ class CrossValidation(Evaluation):
 
 
 def cross_validate(
-    clf: AnyClassifier,
-    texts: Any,
-    labels: Any,
-    folds: int | Sequence[tuple[Any, Any]],
-    *,
-    refit: bool = False,
+    clf: AnyClassifier, texts: Any, labels: Any, folds: int | Sequence[tuple[Any, Any]], *, refit: bool = False
 ) -> CrossValidation:
     """Predict the test rows of every fold by a classifier that has learned its training rows.
 
@@ -212,17 +206,12 @@ def cross_validate(
     ]
     rows = np.concatenate([fold.test for fold in checked])
     order = np.argsort(rows, kind="stable")
-    parts = [
+    parts = tuple(
         Evaluation.of_scores(documents.labels_of(fold.test), documents.classes, own)
         for fold, own in zip(checked, scores, strict=True)
-    ]
-    return CrossValidation.of_scores(
-        documents.labels_of(rows[order]),
-        documents.classes,
-        np.concatenate(scores)[order],
-        rows=rows[order],
-        per_fold=tuple(parts),
     )
+    true, every = documents.labels_of(rows[order]), np.concatenate(scores)[order]
+    return CrossValidation.of_scores(true, documents.classes, every, rows=rows[order], per_fold=parts)
 
 
 def _learn_each(

@@ -17,6 +17,7 @@ in.  `find_duplicates` finds them, `folds(kind="grouped")` keeps them together.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -24,27 +25,109 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import analyzer_of
+from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import alike
 from bunrui.choice import choose
 from bunrui.classifier import AnyClassifier, TextClassifier, complete_options, resolve
-from bunrui.counts import Counts
+from bunrui.counts import Counts, Label
 from bunrui.engines.labelgroups import LabelSets, label_sets
-from bunrui.errors import OptionError
-from bunrui.evaluation.labelled import Labelled, check_classifier
+from bunrui.errors import DataError, OptionError
+from bunrui.evaluation.metrics import membership
 from bunrui.evaluation.result import Evaluation
 from bunrui.memory import Memory
 from bunrui.models import AUTO, MODELS
 from bunrui.models.loo import CountedCorpus
-from bunrui.models.model import Model
 from bunrui.models.rest import best_cut
 from bunrui.sample import LowestDigests
-from bunrui.sparse import Floats
+from bunrui.sparse import Booleans, Floats, Integers
 
 if TYPE_CHECKING:
     from bunrui.store.lifecycle import Document
 
 
 _TWO = 2  # the fewest documents of a label, as one is left out; the fewest labels
+
+
+def check_classifier(clf: Any) -> None:
+    """Refuse anything but a classifier, such as the path of one.
+
+    >>> check_classifier("mail.bunrui")
+    Traceback (most recent call last):
+    bunrui.errors.OptionError: 'mail.bunrui' is no classifier: give one, such as TextClassifier() or bunrui.open(path)
+    """
+    if not isinstance(clf, AnyClassifier):
+        raise OptionError(f"{clf!r:.40} is no classifier: give one, such as TextClassifier() or bunrui.open(path)")
+
+
+class Labelled:
+    """Labelled documents.
+
+    Parameters
+    ----------
+    texts, labels
+        As for `TextClassifier.learn`.
+
+    Attributes
+    ----------
+    texts : list or Arrow array
+    sets : LabelSets
+    classes : list of labels
+        Sorted.
+    true : list
+        The label of every document, or the set of its labels where some have several.
+
+    Examples
+    --------
+    >>> Labelled(["a", "b", "c"], ["x", ["x", "y"], "y"]).pick(np.array([0, 2]))
+    (['a', 'c'], [{'x'}, {'y'}])
+    """
+
+    def __init__(self, texts: Any, labels: Any) -> None:
+        self.texts = list(texts) if inputs.is_given(texts) else inputs.strings(texts)
+        self.sets = label_sets(labels, len(self.texts), {})
+        self.classes = self.sets.labels
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @cached_property
+    def true(self) -> list[Any]:
+        names = self.sets.names
+        single = all(len(group) == 1 for group in names)
+        values: list[Any] = [group[0] if single else set(group) for group in names]
+        return [values[group] for group in self.sets.groups.tolist()]
+
+    @cached_property
+    def own(self) -> Booleans:
+        """Which classes each document has, (n_docs, n_classes)."""
+        return membership(self.sets, self.classes)
+
+    def align(self, classes: Sequence[Label], scores: Floats) -> Floats:
+        """Scores by some classes → scores by all of them, -inf for the others, (n_rows, n_classes)."""
+        out = np.full((len(scores), len(self.classes)), -np.inf)
+        places = {label: k for k, label in enumerate(self.classes)}
+        out[:, [places[label] for label in classes]] = scores
+        return out
+
+    def check_two(self) -> None:
+        """Refuse documents that cannot predict each other.
+
+        >>> Labelled(["a"], ["x"]).check_two()
+        Traceback (most recent call last):
+        bunrui.errors.DataError: one document cannot be predicted by others: give at least two
+        """
+        if len(self) < 2:
+            found = "one document cannot be predicted by others" if len(self) else "there are no documents"
+            raise DataError(f"{found}: give at least two", cause="few-documents")
+
+    def pick(self, rows: Integers) -> tuple[Any, list[Any]]:
+        """Some of the texts, with their labels."""
+        texts = [self.texts[row] for row in rows.tolist()] if isinstance(self.texts, list) else self.texts.take(rows)
+        return texts, self.labels_of(rows)
+
+    def labels_of(self, rows: Integers) -> list[Any]:
+        """The labels of some documents."""
+        return [self.true[row] for row in rows.tolist()]
 
 
 class Corpus:
@@ -115,26 +198,26 @@ class Corpus:
 
         `model` and `options` are those of `TextClassifier`, by default those that the corpus was made with.
         """
-        return self._model(model, options).leave_one_out(self._counted)
+        return self.classifier(model, **options).current_model.leave_one_out(self._counted)
 
     def log_odds(self, model: str | None = None, **options: Any) -> Floats:
         """log P(label | document) / P(not label | document) by the model of all the others, (n_docs, n_classes).
 
         `TextClassifier.label_odds` of a classifier that never saw the document gives the same.
         """
-        return self._model(model, options).leave_one_out(self._counted, odds=True)
+        return self.classifier(model, **options).current_model.leave_one_out(self._counted, odds=True)
 
     def evaluate(self, model: str | None = None, **options: Any) -> Evaluation:
         """Evaluate the prediction of every document by the model of all the others."""
         return Evaluation.of_scores(self.true, self.classes, self.scores(model, **options))
 
-    def _model(self, model: str | None, options: dict[str, Any]) -> Model:
-        """The model with some options, which are checked."""
+    def classifier(self, model: str | None = None, **options: Any) -> TextClassifier:
+        """A classifier with these options that has learned all documents; it reads the same counts."""
         if "analyzer" in options:
             raise OptionError("another analyzer has other features: make a new corpus of the texts")
         named = {"model": model} if model else {}
         clf = TextClassifier(**(self._options | complete_options(options | named)))
-        return clf.attach(self._counted.memory).current_model
+        return clf.attach(self._counted.memory)
 
 
 def leave_one_out(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Evaluation:

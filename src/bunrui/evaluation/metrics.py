@@ -145,18 +145,17 @@ class Metrics:
 
     @cached_property
     def accuracy(self) -> float:
-        return int(self._sums.right.sum()) / self.n
+        return int(self._sums[0].sum()) / self.n
 
     @cached_property
     def per_class(self) -> tuple[ClassMetrics, ...]:
-        columns = (*self._columns, self._sums.true)
+        columns = (*self._columns, self._sums[1])
         return tuple(map(ClassMetrics, self.labels, *(column.tolist() for column in columns)))
 
     @cached_property
     def micro(self) -> Micro:
         # Each document has one true and one predicted label: all three come to the accuracy.
-        right, true, predicted = (int(sums.sum()) for sums in self._sums)
-        return Micro(right / predicted, right / true, 2 * right / (true + predicted))
+        return Micro(self.accuracy, self.accuracy, self.accuracy)
 
     @cached_property
     def macro(self) -> Macro:
@@ -203,13 +202,11 @@ class Metrics:
         return rows, columns, doc_counts
 
     @cached_property
-    def _sums(self) -> _Sums:
+    def _sums(self) -> Integers:
+        """Documents by label, (3, n_labels): labelled rightly (TP), that have it (T), that are predicted to (P)."""
         rows, columns, doc_counts = self.cells
-        sums = _Sums(*np.zeros((3, len(self.labels)), np.int64))
-        np.add.at(sums.right, rows[rows == columns], doc_counts[rows == columns])
-        np.add.at(sums.true, rows, doc_counts)
-        np.add.at(sums.predicted, columns, doc_counts)
-        return sums
+        pairs = ((rows, doc_counts * (rows == columns)), (rows, doc_counts), (columns, doc_counts))
+        return np.array([np.bincount(places, n, len(self.labels)) for places, n in pairs], np.int64)
 
     @cached_property
     def _columns(self) -> tuple[Floats, ...]:
@@ -219,16 +216,8 @@ class Metrics:
 
     @cached_property
     def _means(self) -> list[float]:
-        occurs = self._sums.true + self._sums.predicted > 0
+        occurs = self._sums.any(axis=0)
         return [float(np.mean(column[occurs])) for column in self._columns]
-
-
-class _Sums(NamedTuple):
-    """Documents by label, (n_labels,): labelled rightly (TP), that have it (T), that are predicted to have it (P)."""
-
-    right: Integers
-    true: Integers
-    predicted: Integers
 
 
 def _ratios(right: Integers, true: Integers, predicted: Integers) -> tuple[Floats, ...]:
@@ -291,12 +280,13 @@ def encoded(labels: Any, which: str, known: Iterable[Label] = ()) -> LabelSets:
 
     Errors name them by `which`: "true", "predicted".
     """
-    from bunrui.engines.labelgroups import label_sets  # imports pyarrow, which those who only read metrics do without
+    from bunrui.engines.labelgroups import LabelSets, label_sets  # imports pyarrow: who reads metrics does without
 
     if isinstance(labels, Iterator):
         labels = list(labels)
     try:
-        sets = label_sets(labels, len(labels) if hasattr(labels, "__len__") else 0, {})
+        n_docs = len(labels) if hasattr(labels, "__len__") else 0
+        sets = labels if isinstance(labels, LabelSets) else label_sets(labels, n_docs, {})
         check_types(sets.labels, known)
     except LabelError as error:
         raise LabelError(f"{which} labels: {error}") from error
@@ -404,15 +394,8 @@ class MultilabelMetrics:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, in the types of JSON."""
-        return {
-            "n": self.n,
-            "micro": self.micro._asdict(),
-            "macro": self.macro._asdict(),
-            "example": self.example._asdict(),
-            "hamming_loss": self.hamming_loss,
-            "subset_accuracy": self.subset_accuracy,
-            "per_label": [of_label._asdict() for of_label in self.per_label],
-        }
+        means = {name: getattr(self, name)._asdict() for name in ("micro", "macro", "example")}
+        return vars(self) | means | {"per_label": [of_label._asdict() for of_label in self.per_label]}
 
 
 def measure_labels(true: Any, predicted: Any, *, labels: Iterable[Any] = ()) -> MultilabelMetrics:
@@ -442,22 +425,17 @@ def measure_labels(true: Any, predicted: Any, *, labels: Iterable[Any] = ()) -> 
         for row, each in enumerate((mine & theirs, mine, theirs)):
             by_label[row, [place[label] for label in each]] += 1
             by_doc[row, d] = len(each)
-    return _measured(names, by_label, by_doc)
-
-
-def _measured(names: list[Any], by_label: Integers, by_doc: Integers) -> MultilabelMetrics:
-    n = by_doc.shape[1]
-    each = _ratios(*by_label)
-    occurs = by_label[1] + by_label[2] > 0
-    right, own, found = by_doc
+    ratios = _ratios(*by_label)
+    occurs = by_label.any(axis=0)
+    n_right, n_own, n_found = by_doc
     return MultilabelMetrics(
-        n=n,
+        n=len(own),
         micro=Micro(*(float(part[0]) for part in _ratios(*by_label.sum(axis=1, keepdims=True)))),
-        macro=Micro(*(float(part[occurs].mean()) if occurs.any() else 0.0 for part in each)),
+        macro=Micro(*(float(part[occurs].mean()) if occurs.any() else 0.0 for part in ratios)),
         example=Micro(*(float(part.mean()) for part in _ratios(*by_doc))),
-        hamming_loss=float((own + found - 2 * right).sum() / max(n * len(names), 1)),
-        subset_accuracy=float(((right == own) & (right == found)).mean()),
-        per_label=tuple(map(LabelMetrics, names, *(part.tolist() for part in each), by_label[1].tolist())),
+        hamming_loss=float((n_own + n_found - 2 * n_right).sum() / max(by_doc.shape[1] * len(names), 1)),
+        subset_accuracy=float(((n_right == n_own) & (n_right == n_found)).mean()),
+        per_label=tuple(map(LabelMetrics, names, *(part.tolist() for part in ratios), by_label[1].tolist())),
     )
 
 

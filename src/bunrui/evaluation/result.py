@@ -90,14 +90,11 @@ class Evaluation:
     scores: Any = None
 
     def __post_init__(self) -> None:
-        for name in ("true", "predictions", "classes"):
-            given = getattr(self, name)
-            object.__setattr__(self, name, list(given) if isinstance(given, Iterator) else given)
-        object.__setattr__(self, "classes", _array(self.classes, "known"))
-        object.__setattr__(self, "predictions", _array(self.predictions, "predicted"))
-        object.__setattr__(self, "probabilities", _checked(self.probabilities, len(self.predictions), self.classes))
-        if self.scores is not None:
-            object.__setattr__(self, "scores", _checked_scores(self.scores, self.probabilities.shape))
+        true = list(self.true) if isinstance(self.true, Iterator) else self.true
+        classes, predictions = _array(self.classes, "known"), _array(self.predictions, "predicted")
+        given = _checked(self.probabilities, len(predictions), classes)
+        scores = None if self.scores is None else _checked_scores(self.scores, given.shape)
+        vars(self).update(true=true, classes=classes, predictions=predictions, probabilities=given, scores=scores)
         known = set(self.classes.tolist())
         if len(known) < len(self.classes):
             raise LabelError("a label is among the classes twice: name each column of the probabilities once")
@@ -213,12 +210,7 @@ class Evaluation:
         return np.asarray(np.where(self._own, self._filled, 0).sum(axis=1))
 
     def interval(
-        self,
-        metric: str | OfConfusion = "accuracy",
-        *,
-        n_resamples: int = 1000,
-        level: float = 0.95,
-        seed: int = 0,
+        self, metric: str | OfConfusion = "accuracy", *, n_resamples: int = 1000, level: float = 0.95, seed: int = 0
     ) -> Interval:
         """Bootstrap of `accuracy`, `micro_f1`, `macro_f1` or a function of the confusion: `uncertainty.bootstrap`."""
         return bootstrap(self.metrics, metric, n_resamples=n_resamples, level=level, seed=seed)
@@ -360,15 +352,12 @@ def find_mistakes(evaluation: Evaluation) -> list[Mistake]:
     [(2, 0.2), (1, 0.3)]
     """
     own = encoded(evaluation.true, "true")
-    groups = list(map(tuple, own.names))
-    given, confidence = evaluation.given_probability, evaluation.confidence
-    wrong = np.flatnonzero(~evaluation.right)
-    return [
-        Mistake(
-            row, groups[own.groups[row]], evaluation.predictions[row].item(), float(given[row]), float(confidence[row])
-        )
-        for row in wrong[np.argsort(given[wrong], kind="stable")].tolist()
-    ]
+    given, wrong = evaluation.given_probability, np.flatnonzero(~evaluation.right)
+    rows = wrong[np.argsort(given[wrong], kind="stable")]
+    names = list(map(tuple, own.names))
+    true = [names[group] for group in own.groups[rows].tolist()]
+    columns = (evaluation.predictions, given, evaluation.confidence)
+    return list(map(Mistake, rows.tolist(), true, *(column[rows].tolist() for column in columns)))
 
 
 def explain_mistake(

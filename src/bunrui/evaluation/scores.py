@@ -85,14 +85,6 @@ class Ranking(NamedTuple):
     average_precision: float
 
 
-class _Taken(NamedTuple):
-    """Documents taken for positive that are none, and that are; at each distinct score, from the highest down."""
-
-    false: Integers
-    true: Integers
-    thresholds: Floats
-
-
 def sharpen(probabilities: Floats) -> Floats:
     """Probabilities as scores, (n_docs, n_classes): where one has rounded to 1, the odds of its class take its place.
 
@@ -153,10 +145,10 @@ def roc_auc(positive: Booleans, scores: Floats) -> float:
     >>> roc_auc(np.array([False, True, False, True]), np.array([0.1, 0.35, 0.4, 0.8]))
     0.75
     """
-    taken = _taken(positive, scores)
-    before = np.concatenate([[0], taken.true[:-1]])
-    twice = int((np.diff(taken.false, prepend=0) * (taken.true + before)).sum())
-    all_pairs = int(taken.false[-1]) * int(taken.true[-1])
+    false, true, _ = _taken(positive, scores)
+    before = np.concatenate([[0], true[:-1]])
+    twice = int((np.diff(false, prepend=0) * (true + before)).sum())
+    all_pairs = int(false[-1]) * int(true[-1])
     return twice / (2 * all_pairs) if all_pairs else float("nan")
 
 
@@ -166,11 +158,10 @@ def average_precision(positive: Booleans, scores: Floats) -> float:
     >>> round(average_precision(np.array([False, True, False, True]), np.array([0.1, 0.35, 0.4, 0.8])), 4)
     0.8333
     """
-    taken = _taken(positive, scores)
-    if not taken.true[-1]:
+    false, true, _ = _taken(positive, scores)
+    if not true[-1]:
         return float("nan")
-    precision = taken.true / (taken.true + taken.false)
-    return float((np.diff(taken.true, prepend=0) * precision).sum() / taken.true[-1])
+    return float((np.diff(true, prepend=0) * (true / (true + false))).sum() / true[-1])
 
 
 def recall_at_fpr(positive: Booleans, scores: Floats, fpr: float) -> float:
@@ -181,11 +172,10 @@ def recall_at_fpr(positive: Booleans, scores: Floats, fpr: float) -> float:
     """
     if not 0 <= fpr <= 1:
         raise OptionError(option="fpr", value=fpr, expected="from 0 to 1", hint="0.01 is one of a hundred")
-    taken = _taken(positive, scores)
-    if not taken.true[-1] or not taken.false[-1]:
+    false, true, _ = _taken(positive, scores)
+    if not true[-1] or not false[-1]:
         return float("nan")
-    allowed = taken.false / taken.false[-1] <= fpr
-    return float(taken.true[allowed].max(initial=0) / taken.true[-1])
+    return float(true[false / false[-1] <= fpr].max(initial=0) / true[-1])
 
 
 def macro(measure: Callable[[Booleans, Floats], float], own: Booleans, scores_of: Callable[[int], Floats]) -> float:
@@ -230,12 +220,13 @@ def precision_recall_curve(positive: Booleans, scores: Floats) -> PrecisionRecal
     return PrecisionRecall(precision, np.concatenate([_shares(true)[::-1], [0]]), thresholds[::-1])
 
 
-def _taken(positive: Booleans, scores: Floats) -> _Taken:
+def _taken(positive: Booleans, scores: Floats) -> tuple[Integers, Integers, Floats]:
+    """Documents taken for positive that are none, and that are, at each distinct score, from the highest down."""
     order = np.argsort(scores, kind="stable")[::-1]
     sorted_scores = scores[order]
     lasts = np.flatnonzero(np.append(sorted_scores[1:] != sorted_scores[:-1], True))
     true = np.cumsum(positive[order], dtype=np.int64)[lasts]
-    return _Taken(lasts + 1 - true, true, sorted_scores[lasts])
+    return lasts + 1 - true, true, sorted_scores[lasts]
 
 
 def _shares(counts: Integers) -> Floats:

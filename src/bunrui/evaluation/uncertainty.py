@@ -109,7 +109,8 @@ def bootstrap(
     if isinstance(metric, str):
         check_choice("metric", metric, _VECTORISED)
     if metric in ("accuracy", "micro_f1") and metrics.accuracy in (0, 1):
-        return _wilson(metrics.n, level, is_right=metrics.accuracy == 1)
+        share = metrics.n / (metrics.n + NormalDist().inv_cdf((1 + level) / 2) ** 2)  # Wilson's
+        return Interval(share, 1.0, level) if metrics.accuracy else Interval(0.0, 1 - share, level)
     rows, columns, doc_counts = metrics.cells
     of_drawn = _VECTORISED[metric] if isinstance(metric, str) else partial(_one_by_one, metric, len(metrics.labels))
     rng = np.random.default_rng(seed)
@@ -120,12 +121,6 @@ def bootstrap(
         values.append(of_drawn(rows, columns, drawn))
     low, high = np.quantile(np.concatenate(values), [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(low), float(high), level)
-
-
-def _wilson(n: int, level: float, *, is_right: bool) -> Interval:
-    """The interval of n documents that are all right, or all wrong."""
-    share = n / (n + NormalDist().inv_cdf((1 + level) / 2) ** 2)
-    return Interval(share, 1.0, level) if is_right else Interval(0.0, 1 - share, level)
 
 
 def _accuracy(rows: Integers, columns: Integers, drawn: Integers) -> Floats:

@@ -19,8 +19,7 @@ import bunrui
 from bunrui.analysis import AnalyzerSpec
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.errors import DataError, Option, OptionError
-from bunrui.evaluation.labelled import Labelled
-from bunrui.evaluation.loo import own_documents
+from bunrui.evaluation.loo import Labelled, own_documents
 from bunrui.export.packing import list_values, list_words, pack
 from bunrui.export.weights import Source, rank, with_weights
 from bunrui.kernel import unicode

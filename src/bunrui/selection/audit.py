@@ -87,7 +87,7 @@ class Suspect(NamedTuple):
 
     @property
     def better(self) -> tuple[Label, ...]:
-        """The labels that it should have by all this.
+        """The labels that it should rather have.
 
         >>> doubts = Doubt("oil", True, 0.01), Doubt("wheat", False, 0.99)
         >>> Suspect(0, ("grain", "oil"), "wheat", 0.2, 0.5, doubts).better
@@ -205,9 +205,9 @@ def audit(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Audit:
         shares = fit_calibration(scores, lengths, documents.own).apply(scores, lengths)
     own = np.where(documents.own, shares, 0).sum(axis=1)
     behind = scores.max(axis=1) - np.where(documents.own, scores, -np.inf).max(axis=1)
-    # Where these are the same, the scores decide.
-    order = np.lexsort((-behind, own - NEAR * shares[rows, top]))
     is_alone, is_right = np.isinf(behind), documents.own[rows, top]
+    # Those that cannot be judged come last.  Where all is the same, the scores decide.
+    order = np.lexsort((-behind, own - NEAR * shares[rows, top], is_alone))
     doubts = _doubts(documents.texts, given, clf)
     places = {name: k for k, name in enumerate(documents.classes)}
 
@@ -218,7 +218,6 @@ def audit(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Audit:
         place = lacks[0] if lacks else int(left.argmax())
         return Suspect(row, given[row], names[place], float(own[row]), float(shares[row, place]), tuple(about))
 
-    order = np.concatenate([order[~is_alone[order]], order[is_alone[order]]])
     if doubts:
         in_doubt = np.array(list(doubts), np.int64)
         order = np.concatenate([in_doubt, order[~np.isin(order, in_doubt)]])

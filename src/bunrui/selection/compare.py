@@ -12,14 +12,13 @@ import numpy.typing as npt
 
 from bunrui.analysis import AnalyzerSpec
 from bunrui.analysis import texts as inputs
-from bunrui.classifier import TextClassifier
 from bunrui.errors import DataError, Option, OptionError
-from bunrui.evaluation.labelled import Labelled
+from bunrui.evaluation.loo import Labelled
 from bunrui.evaluation.metrics import Metrics
 from bunrui.evaluation.result import Evaluation
 from bunrui.evaluation.uncertainty import Interval, McNemar, mcnemar
 from bunrui.models import AUTO, MODELS, TRAINED
-from bunrui.selection.measurement import Cost, Documents, Fitted, Folds, LeaveOneOut, by_folds
+from bunrui.selection.measurement import Cost, Documents, Fit, Folds, LeaveOneOut, by_folds
 from bunrui.selection.settings import Settings, analyzer_fields, analyzer_name, analyzer_named, analyzers_for
 from bunrui.sparse import Floats
 
@@ -88,7 +87,10 @@ class Row:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the documents, in the types of JSON."""
-        against = self.against_first
+        against = None
+        if self.against_first is not None:
+            only_first, only_this, _, p = self.against_first
+            against = {"only_first": only_first, "only_this": only_this, "p": p, "level": self.level}
         return {
             "model": self.model,
             "analyzer": None if self.analyzer is None else analyzer_fields(self.analyzer),
@@ -97,13 +99,7 @@ class Row:
             "macro_f1": self.metrics.macro.f1,
             "log_loss": self.log_loss,
             "verdict": self.verdict,
-            "against_first": against
-            and {
-                "only_first": against.only_first,
-                "only_this": against.only_second,
-                "p": against.p,
-                "level": self.level,
-            },
+            "against_first": against,
             "learn_mb_per_s": self.cost.learn_rate,
             "predict_mb_per_s": self.cost.predict_rate,
             "features": self.cost.size.features,
@@ -146,7 +142,6 @@ class Comparison:
 
 
 _ON_TEXT = tuple(name for name, kind in TRAINED.items() if kind.on_text)
-_WARM_BYTES = 300_000  # enough for the kernels to run compiled
 
 
 class Progress(NamedTuple):
@@ -215,16 +210,16 @@ def compare(
         what = "analyzers" if analyzers else "baselines"
         raise OptionError(f"{what} are for text, and these documents are tokens or counts: leave them out")
     specs = [analyzer_named(name) for name in analyzers] if analyzers else analyzers_for(documents.texts)
-    todo = [Settings(model=model, analyzer=spec) for spec in dict.fromkeys(specs) for model in chosen if model != AUTO]
+    every = [Settings(model=model, analyzer=spec) for spec in dict.fromkeys(specs) for model in chosen if model != AUTO]
     # The choice must not have seen the documents that test it, so that only the learned ones count.
     automatic = Settings.automatic(texts, labels, specs[0]) if models is None or AUTO in chosen else None
     if automatic is None and AUTO in chosen:  # too few documents to tell
         automatic = Settings(analyzer=specs[0])
     # Trained models take their time: models that count come first.
-    todo.sort(key=lambda settings: settings.is_trained)
-    return _measure(
-        basis, [*todo, *([automatic] if automatic else [])], automatic, baselines, watch or (lambda progress: None)
-    )
+    todo = [(settings.model, settings) for settings in sorted(every, key=lambda settings: settings.is_trained)]
+    if automatic is not None:
+        todo.append((AUTO, automatic))
+    return _measure(basis, todo, _baselines() if baselines else {}, watch or (lambda progress: None))
 
 
 def check_models(models: Iterable[str] | None, *, loo: bool, baselines: bool) -> tuple[str, ...]:
@@ -258,28 +253,20 @@ def _on_test(documents: Documents, test: Labelled) -> Folds:
 
 def _measure(
     basis: LeaveOneOut | Folds,
-    todo: list[Settings],
-    automatic: Settings | None,
-    baselines: bool,
+    todo: list[tuple[str, Settings]],
+    fits: dict[str, Fit],
     watch: Callable[[Progress], None],
 ) -> Comparison:
     rows: list[Row] = []
     skipped: list[str] = []
-    warm: set[str] = set()
-    fits = _baselines() if baselines else {}
     n_all = len(todo) + len(fits)
 
     def so_far() -> Comparison:
         return Comparison(_rank(rows), basis.how, len(basis.rows), tuple(skipped))
 
-    for settings in todo:
+    for name, settings in todo:
         watch(Progress(so_far(), settings.describe(), n_all))
-        if settings.model not in warm:
-            _warm_up(basis.documents, settings)
-            warm.add(settings.model)
-        scores = basis.scores(settings)
-        name = AUTO if settings is automatic else settings.model
-        rows.append(_row(basis, name, settings.analyzer, scores, basis.cost(settings)))
+        rows.append(_row(basis, name, settings.analyzer, basis.scores(settings), basis.cost(settings)))
     for name, fit in fits.items():
         assert isinstance(basis, Folds)
         watch(Progress(so_far(), name, n_all))
@@ -292,7 +279,7 @@ def _measure(
     return so_far()
 
 
-def _baselines() -> dict[str, Callable[[Any, list[Any]], Fitted]]:
+def _baselines() -> dict[str, Fit]:
     from bunrui.estimators.pipelines import BASELINES, fit_baseline  # imports scikit-learn
 
     return {name: partial(fit_baseline, name) for name in BASELINES}
@@ -309,10 +296,3 @@ def _rank(rows: list[Row]) -> tuple[Row, ...]:
     level = significant(len(order))
     others = (replace(row, against_first=mcnemar(order[0].right, row.right), level=level) for row in order[1:])
     return (*order[:1], *others)
-
-
-def _warm_up(documents: Documents, settings: Settings) -> None:
-    """Do everything once on some documents: compilers are not to be timed."""
-    texts, labels = documents.pick(np.arange(min(documents.first(_WARM_BYTES) + 1, len(documents))))
-    TextClassifier(analyzer=settings.analyzer).learn(texts, labels).unlearn(texts, labels)
-    settings.classifier().learn(texts, labels).scores(texts)

@@ -18,7 +18,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from types import SimpleNamespace
@@ -125,8 +125,8 @@ def select(
         if source.path is None or not (source.size is not None or os.path.isdir(source.path)):
             twice = "this is a stream, and raw is read twice"
             raise DataError(twice, file=source.name, hint="write it to a file first")
-    choice, new_ratio = _Choice(threshold, top, sample, seed), partial(Ratio, analyzer, hash_bits=hash_bits)
-    return Selection(targets, raws, new_ratio, choice, fit_on, folder, bar or _no_bar)
+    new_ratio = partial(Ratio, analyzer, hash_bits=hash_bits)
+    return Selection(targets, raws, new_ratio, threshold, top, sample, seed, fit_on, folder, bar or _no_bar)
 
 
 def _check(threshold: Any, top: Any, sample: Any, fit_on: Any) -> None:
@@ -146,23 +146,11 @@ def _check(threshold: Any, top: Any, sample: Any, fit_on: Any) -> None:
         check_whole(name, number, or_none=True)
 
 
-class _Choice(NamedTuple):
-    threshold: float | None
-    top: int | float | None
-    sample: int | None
-    seed: int
-
-    def n_rows(self, n_raw: int) -> int:
-        """How many rows are wanted, without a threshold."""
-        if isinstance(self.top, float):
-            return max(1, math.ceil(Fraction(self.top).limit_denominator(_MOST_PARTS) * n_raw))
-        return int(self.sample if self.top is None else self.top)  # type: ignore[arg-type]
-
-
 def _no_bar(reader: Any) -> AbstractContextManager[Any]:
     return nullcontext(SimpleNamespace(add=lambda n_docs: None))
 
 
+@dataclass(eq=False, repr=False)
 class Selection:
     """The documents that `select` finds: an iterable of `Rows`.
 
@@ -177,21 +165,21 @@ class Selection:
         Documents that were scored, and those that were selected.
     """
 
-    def __init__(
-        self,
-        targets: Reader,
-        raws: Reader,
-        new_ratio: Callable[[], Ratio],
-        choice: _Choice,
-        fit_on: int | None,
-        folder: str | None,
-        bar: Callable[[Any], AbstractContextManager[Any]],
-    ) -> None:
-        self.targets, self.raws = targets, Reader(raws.sources, replace(raws.options, rows=True))
-        self.ratio = new_ratio()
+    targets: Reader
+    raws: Reader
+    _new_ratio: Callable[[], Ratio]
+    _threshold: float | None
+    _top: int | float | None
+    _sample: int | None
+    _seed: int
+    _fit_on: int | None
+    _folder: str | None
+    _bar: Callable[[Any], AbstractContextManager[Any]]
+
+    def __post_init__(self) -> None:
+        self._counted, self.raws = self.raws, Reader(self.raws.sources, replace(self.raws.options, rows=True))
+        self.ratio = self._new_ratio()
         self.n_raw = self.n_selected = 0
-        self._counted, self._new_ratio, self._choice = raws, new_ratio, choice
-        self._fit_on, self._folder, self._bar = fit_on, folder, bar
 
     def __iter__(self) -> Iterator[Rows]:
         self.ratio = ratio = self._new_ratio()
@@ -207,8 +195,7 @@ class Selection:
                 self._learn(ratio.learn_raw, Reader([source], options), -(-self._fit_on // len(sources)))
         if not ratio.n_raw:
             raise DataError("there are no documents in raw: nothing was selected")
-        threshold = self._choice.threshold
-        for rows in self._best() if threshold is None else self._above(threshold):
+        for rows in self._best() if self._threshold is None else self._above(self._threshold):
             self.n_selected += len(rows.log_ratio)
             yield rows
 
@@ -259,8 +246,11 @@ class Selection:
                 yield Rows(rows.filter(pa.array(chosen)), ratios[chosen])
 
     def _best(self) -> Iterator[Rows]:
-        noise = None if self._choice.sample is None else Gumbel(self._choice.seed)
-        with closing(Best(self._choice.n_rows(self.ratio.n_raw), self._folder)) as best:
+        noise = None if self._sample is None else Gumbel(self._seed)
+        wanted = self._sample or self._top or 0
+        if isinstance(wanted, float):
+            wanted = max(1, math.ceil(Fraction(wanted).limit_denominator(_MOST_PARTS) * self.ratio.n_raw))
+        with closing(Best(wanted, self._folder)) as best:
             for rows, ratios in self._scored():
                 keys = ratios if noise is None else ratios + noise.draw(len(ratios))
                 best.add(keys, pa.table({"rows": rows, "log_ratio": ratios}))
@@ -319,44 +309,38 @@ class Best:
 
     def __init__(self, k: int, folder: str | None = None) -> None:
         self._k, self._folder = k, folder
-        self._keys: list[Floats] = []
-        self._places: list[Integers] = []  # of the rows in the file
-        self._n_keys = 0
+        self._keys, self._places = np.empty(0), np.empty(0, np.int64)  # of the rows in the file
         self._floor = -np.inf
         self._file = _Spilled(folder)
 
     def add(self, keys: Floats, rows: pa.Table) -> None:
         """Take those of the next rows that may be among the best."""
         is_wanted = keys > self._floor
-        kept = keys[is_wanted]
-        if not len(kept):
+        if not is_wanted.any():
             return
-        self._keys.append(kept)
-        self._places.append(np.arange(len(kept)) + self._file.n_rows)
-        self._file.write(rows if len(kept) == rows.num_rows else rows.filter(pa.array(is_wanted)))
-        self._n_keys += len(kept)
-        if self._n_keys >= 2 * self._k + _SLACK:
+        self._keys = np.append(self._keys, keys[is_wanted])
+        self._places = np.append(self._places, np.arange(is_wanted.sum()) + self._file.n_rows)
+        self._file.write(rows if is_wanted.all() else rows.filter(pa.array(is_wanted)))
+        if len(self._keys) >= 2 * self._k + _SLACK:
             self._prune()
 
     def _prune(self) -> None:
-        keys, places = np.concatenate([np.empty(0), *self._keys]), np.concatenate([np.empty(0, int), *self._places])
-        if len(keys) > self._k:
+        if len(self._keys) > self._k:
             # Stable: of equal keys the first stay.
-            kept = np.sort(np.argsort(-keys, kind="stable")[: self._k])
-            keys, places = keys[kept], places[kept]
-            self._floor = float(keys.min(initial=np.inf))
+            kept = np.sort(np.argsort(-self._keys, kind="stable")[: self._k])
+            self._keys, self._places = self._keys[kept], self._places[kept]
+            self._floor = float(self._keys.min(initial=np.inf))
         if self._file.n_rows > _STALE * self._k + 2 * _SLACK:
             fresh = _Spilled(self._folder)
-            for rows in self._file.read(places):
+            for rows in self._file.read(self._places):
                 fresh.write(rows)
             self._file.close()
-            self._file, places = fresh, np.arange(len(places))
-        self._keys, self._places, self._n_keys = [keys], [places], len(keys)
+            self._file, self._places = fresh, np.arange(len(self._places))
 
     def rows(self) -> Iterator[pa.Table]:
         """The chosen rows, in the order in which they came."""
         self._prune()
-        return self._file.read(self._places[0])
+        return self._file.read(self._places)
 
     def close(self) -> None:
         """Delete the file."""

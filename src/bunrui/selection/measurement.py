@@ -10,10 +10,10 @@ Features that occur only in the predicted part are unknown: they are dropped, no
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import cached_property, partial
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,13 +24,14 @@ from bunrui.calibration import lengths_of
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.errors import DataError, check_whole
 from bunrui.evaluation.crossvalidation import N_FOLDS, folds_of
-from bunrui.evaluation.labelled import Labelled
-from bunrui.evaluation.loo import Corpus
+from bunrui.evaluation.loo import Corpus, Labelled
+from bunrui.models import DEFAULT_MODEL
 from bunrui.models.kinds import MOST_FEATURES
 from bunrui.models.view import select
 from bunrui.selection.settings import Settings
 from bunrui.sparse import Floats, Integers
 
+Fit = Callable[[Any, list[Any]], Any]
 _WARM = 33  # the fewest documents for which a table of all weights is made
 _SAMPLE_BYTES = 4_000_000  # that the speed of prediction is taken from
 _FEWEST_BYTES = 100_000  # the fewest that tell a speed
@@ -98,23 +99,11 @@ class Size(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """Bytes that were learned and predicted, the seconds that each took, and the size."""
+    """The MB/s of learning and of predicting, None where there is too little to tell; and the size."""
 
-    learned: int
-    learning: float
-    predicted: int
-    predicting: float
+    learn_rate: float | None
+    predict_rate: float | None
     size: Size
-
-    @property
-    def learn_rate(self) -> float | None:
-        """MB/s; None where there is too little to tell."""
-        return _rate(self.learned, self.learning)
-
-    @property
-    def predict_rate(self) -> float | None:
-        """MB/s; None where there is too little to tell."""
-        return _rate(self.predicted, self.predicting)
 
 
 def _rate(n_bytes: int, seconds: float) -> float | None:
@@ -141,44 +130,8 @@ def size_of(model: Any) -> Size:
     return Size(counts.n_features, counts.n_features * margins)
 
 
-class Fitted(Protocol):
-    """A model of some documents."""
-
-    @property
-    def classes_(self) -> Any:
-        """The columns of scores."""
-
-    def scores(self, texts: Any) -> Floats:
-        """(n_docs, n_classes)"""
-
-
-class _Counted:
-    """All documents counted by an analyzer, and the counts to subtract for each part."""
-
-    def __init__(self, documents: Documents, spec: AnalyzerSpec, trains: Sequence[Integers] = ()) -> None:
-        self.spec = spec
-        self.documents, self.reading = documents.read_by(spec)
-        started = time.perf_counter()
-        self.classifier = TextClassifier(analyzer=spec).learn(self.documents.texts, self.documents.true)
-        self.seconds = time.perf_counter() - started
-        rests = (np.setdiff1d(np.arange(len(documents)), train) for train in trains)
-        self._deltas = [
-            self.classifier.count_sets(self.documents.pick(rest)[0], self.documents.sets.subset(rest)) for rest in rests
-        ]
-
-    @contextmanager
-    def without(self, part: int) -> Iterator[None]:
-        """A block in which the classifier has learned only the documents that predict a part."""
-        counts = self.classifier.counts
-        counts.subtract(self._deltas[part])
-        try:
-            yield
-        finally:
-            counts.add(self._deltas[part])
-
-
-class _Basis:
-    """Documents, and how they are predicted.
+class LeaveOneOut:
+    """Each document by all the others; for settings that are exact.
 
     Attributes
     ----------
@@ -187,31 +140,14 @@ class _Basis:
     rows : (n,) int64
         The documents that are predicted.
     is_over : function
-        Whether the time is up.
+        Whether the time is up: a single pass is never cut short.
     """
 
-    def __init__(self, documents: Documents, rows: Integers, how: str, trains: Sequence[Integers] = ()) -> None:
-        self.documents, self.rows, self.how = documents, rows, how
-        self.is_over: Callable[[], bool] = lambda: False
-        self._trains = trains
-        self._counted: _Counted | None = None
-
-    def release(self) -> None:
-        """Let go of all counts, to make room."""
-        self._counted = None
-
-    def _of(self, spec: AnalyzerSpec) -> _Counted:
-        if self._counted is None or self._counted.spec != spec:
-            self._counted = None  # there is room for one
-            self._counted = _Counted(self.documents, spec, self._trains)
-        return self._counted
-
-
-class LeaveOneOut(_Basis):
-    """Each document by all the others; for settings that are exact."""
+    how = "each by all the others"
 
     def __init__(self, documents: Documents) -> None:
-        super().__init__(documents, np.arange(len(documents)), "each by all the others")
+        self.documents, self.rows = documents, np.arange(len(documents))
+        self.is_over: Callable[[], bool] = lambda: False
         self._corpus: tuple[AnalyzerSpec, Corpus] | None = None
 
     def scores(self, settings: Settings) -> Floats:
@@ -223,29 +159,60 @@ class LeaveOneOut(_Basis):
         return self._corpus_of(spec).counts.n_features
 
     def release(self) -> None:
-        super().release()
+        """Let go of all counts, to make room."""
         self._corpus = None
 
     def _corpus_of(self, spec: AnalyzerSpec) -> Corpus:
         if self._corpus is None or self._corpus[0] != spec:
-            self._corpus = None  # there is room for one
+            self.release()  # there is room for one
             read, _ = self.documents.read_by(spec)
-            self._corpus = spec, Corpus(TextClassifier(analyzer=spec), read.texts, read.true)
+            self._corpus = spec, Corpus(TextClassifier(DEFAULT_MODEL, analyzer=spec), read.texts, read.true)
         return self._corpus[1]
 
     def cost(self, settings: Settings) -> Cost:
-        """The cost of these settings, right after their `scores`."""
-        counted = self._of(settings.analyzer)
-        classifier = counted.classifier.with_model(**settings.options())
+        """The cost of these settings, right after their `scores`; the first documents tell the time."""
+        classifier = self._corpus_of(settings.analyzer).classifier(**settings.options())
+        read, reading = self.documents.read_by(settings.analyzer)
         n_docs = max(self.documents.first(_SAMPLE_BYTES), 1)
-        _, weighing, scoring = _time_scores(classifier, counted.documents.texts[:n_docs])
-        total, sample = self.documents.n_bytes(), self.documents.n_bytes(slice(n_docs))
-        scoring += counted.reading * sample / max(total, 1)
-        return Cost(total, counted.reading + counted.seconds + weighing, sample, scoring, size_of(classifier))
+        texts, labels = read.pick(self.rows[:n_docs])
+        sample = self.documents.n_bytes(slice(n_docs))
+        reading *= sample / max(self.documents.n_bytes(), 1)
+        started = time.perf_counter()
+        TextClassifier(DEFAULT_MODEL, analyzer=settings.analyzer).learn(texts, labels)
+        learning = time.perf_counter() - started
+        _, weighing, scoring = _time_scores(classifier, texts)
+        rates = _rate(sample, reading + learning + weighing), _rate(sample, reading + scoring)
+        return Cost(*rates, size_of(classifier))
 
 
-class Folds(_Basis):
-    """Each part by others.
+class _Counted:
+    """All documents counted by an analyzer, and the counts to subtract for each part."""
+
+    def __init__(self, documents: Documents, spec: AnalyzerSpec, trains: Sequence[Integers]) -> None:
+        self.spec = spec
+        self.documents, self.reading = documents.read_by(spec)
+        started = time.perf_counter()
+        # Any model that counts: `auto` would choose one, and that takes longer than to count.
+        self.classifier = TextClassifier(DEFAULT_MODEL, analyzer=spec).learn(self.documents.texts, self.documents.true)
+        self.seconds = time.perf_counter() - started
+        rests = (np.setdiff1d(np.arange(len(documents)), train) for train in trains)
+        self._deltas = [
+            self.classifier.count_sets(self.documents.pick(rest)[0], self.documents.sets.subset(rest)) for rest in rests
+        ]
+
+    def models(self, settings: Settings) -> Generator[TextClassifier]:
+        """For each part, a classifier that has learned only the documents that predict it, until the next comes."""
+        classifier, counts = self.classifier.with_model(**settings.options()), self.classifier.counts
+        for delta in self._deltas:
+            counts.subtract(delta)
+            try:
+                yield classifier
+            finally:
+                counts.add(delta)
+
+
+class Folds:
+    """Each part by others; with the attributes of `LeaveOneOut`.
 
     When the time is up, `scores` raises OutOfTimeError.
 
@@ -256,40 +223,33 @@ class Folds(_Basis):
     """
 
     def __init__(self, documents: Documents, parts: Sequence[tuple[Integers, Integers]], how: str) -> None:
-        super().__init__(documents, np.concatenate([test for _, test in parts]), how, [train for train, _ in parts])
-        self._parts = parts
-        self._cost = Cost(0, 0.0, 0, 0.0, Size(0, None))
+        self.documents, self.how, self._parts = documents, how, parts
+        self.rows = np.concatenate([test for _, test in parts])
+        self.is_over: Callable[[], bool] = lambda: False
+        self._counted: _Counted | None = None
+        self._cost = Cost(None, None, Size(0, None))
 
     def scores(self, settings: Settings) -> Floats:
         """Scores of the documents in `rows`, (n, n_classes); -inf for a class that could not be predicted."""
         if settings.is_trained:
-            return self.refit(partial(_train, settings), settings.analyzer)
+            return self.refit(lambda texts, labels: settings.classifier().learn(texts, labels), settings.analyzer)
         counted = self._of(settings.analyzer)
-        classifier = counted.classifier.with_model(**settings.options())
-        out, weighing, scoring, size = self._empty(), 0.0, 0.0, Size(0, None)
-        for part, (at, test) in enumerate(self._tests()):
-            with counted.without(part):
-                found, before, during = _time_scores(classifier, counted.documents.pick(test)[0])
-                out[at] = self.documents.align(classifier.classes_.tolist(), found)
-                size = size_of(classifier)
-            weighing, scoring = weighing + before / len(self._parts), scoring + during
-        self._set_cost(self.documents.n_bytes(), counted.seconds + weighing, scoring, counted.reading, size)
-        return out
+        scores, _, weighing, scoring, size = self._score(counted.models(settings), counted.documents)
+        learning = counted.seconds + weighing / len(self._parts)
+        self._set_cost(self.documents.n_bytes(), learning, scoring, counted.reading, size)
+        return scores
 
-    def refit(self, fit: Callable[[Any, list[Any]], Fitted], spec: AnalyzerSpec | None = None) -> Floats:
-        """Scores by a model that is made anew for each part; `spec` is the analyzer that it reads by."""
+    def refit(self, fit: Fit, spec: AnalyzerSpec | None = None) -> Floats:
+        """Scores by a model that is made anew for each part; `spec` is the analyzer that it reads by.
+
+        `fit` makes a model of texts and labels: a classifier, or one with `classes_`, `scores` and `size`.
+        """
         read, reading = self.documents.read_by(spec) if spec is not None else (self.documents, 0.0)
-        out, learned, learning, scoring, size = self._empty(), 0, 0.0, 0.0, Size(0, None)
-        for (train, _), (at, test) in zip(self._parts, self._tests(), strict=True):
-            texts, labels = read.pick(train)
-            started = time.perf_counter()
-            model = fit(texts, labels)
-            fitted = time.perf_counter()
-            out[at] = self.documents.align(model.classes_.tolist(), model.scores(read.pick(test)[0]))
-            learning, scoring = learning + fitted - started, scoring + time.perf_counter() - fitted
-            learned, size = learned + self.documents.n_bytes(train), size_of(model)
-        self._set_cost(learned, learning, scoring, reading, size)
-        return out
+        models = (fit(*read.pick(train)) for train, _ in self._parts)
+        scores, making, weighing, scoring, size = self._score(models, read)
+        learned = sum(self.documents.n_bytes(train) for train, _ in self._parts)
+        self._set_cost(learned, making + weighing, scoring, reading, size)
+        return scores
 
     def n_features(self, spec: AnalyzerSpec) -> int:
         """V of all documents."""
@@ -299,21 +259,31 @@ class Folds(_Basis):
         """The cost of these settings, right after their `scores`."""
         return self._cost
 
+    def _of(self, spec: AnalyzerSpec) -> _Counted:
+        if self._counted is None or self._counted.spec != spec:
+            self._counted = None  # there is room for one
+            self._counted = _Counted(self.documents, spec, [train for train, _ in self._parts])
+        return self._counted
+
+    def _score(self, models: Generator[Any], read: Labelled) -> tuple[Floats, float, float, float, Size]:
+        """Scores by a model for each part; the seconds to make, to weigh and to score; the size of a model."""
+        found, making, weighing, scoring, size = [], 0.0, 0.0, 0.0, Size(0, None)
+        with closing(models):
+            for _, test in self._parts:
+                if self.is_over():
+                    raise OutOfTimeError
+                started = time.perf_counter()
+                model = next(models)
+                making += time.perf_counter() - started
+                scores, before, during = _time_scores(model, read.pick(test)[0])
+                found.append(self.documents.align(model.classes_.tolist(), scores))
+                weighing, scoring, size = weighing + before, scoring + during, size_of(model)
+        return np.concatenate(found), making, weighing, scoring, size
+
     def _set_cost(self, learned: int, learning: float, scoring: float, reading: float, size: Size) -> None:
         predicted, by_byte = self.documents.n_bytes(self.rows), reading / max(self.documents.n_bytes(), 1)
-        self._cost = Cost(learned, learning + by_byte * learned, predicted, scoring + by_byte * predicted, size)
-
-    def _empty(self) -> Floats:
-        return np.empty((len(self.rows), len(self.documents.classes)))
-
-    def _tests(self) -> Iterator[tuple[slice, Integers]]:
-        """The documents of each part that are predicted, and their place among all of them."""
-        at = 0
-        for _, test in self._parts:
-            if self.is_over():
-                raise OutOfTimeError
-            yield slice(at, at + len(test)), test
-            at += len(test)
+        rates = _rate(learned, learning + by_byte * learned), _rate(predicted, scoring + by_byte * predicted)
+        self._cost = Cost(*rates, size)
 
 
 def by_folds(documents: Documents, given: int | Sequence[tuple[Integers, Integers]] | None = None) -> Folds:
@@ -327,16 +297,10 @@ def by_folds(documents: Documents, given: int | Sequence[tuple[Integers, Integer
     return Folds(documents, parts, way)
 
 
-def _train(settings: Settings, texts: Any, labels: list[Any]) -> TextClassifier:
-    classifier = settings.classifier().learn(texts, labels)
-    classifier.scores(texts[:1])  # trains
-    return classifier
-
-
-def _time_scores(classifier: AnyClassifier, texts: Any) -> tuple[Floats, float, float]:
+def _time_scores(model: Any, texts: Any) -> tuple[Floats, float, float]:
     """Scores, and the seconds for the weights and for the scores."""
     started = time.perf_counter()
-    classifier.scores(texts[:_WARM])
+    model.scores(texts[:_WARM])
     weighed = time.perf_counter()
-    scores = classifier.scores(texts)
+    scores = model.scores(texts)
     return scores, weighed - started, time.perf_counter() - weighed

@@ -128,13 +128,6 @@ class Estimate(NamedTuple):
         return min(1.0, (2 * k + _Z * _Z + _Z * root + 1) / (2 * (n + _Z * _Z)))
 
 
-class Point(NamedTuple):
-    """The accuracy after a number of answers."""
-
-    answers: int
-    estimate: Estimate
-
-
 class Forecast(NamedTuple):
     """How many more answers it takes, likely; and between which numbers 90 % of the resampled curves say.
 
@@ -161,10 +154,9 @@ class Curve(NamedTuple):
     is_right: Booleans
 
     @property
-    def points(self) -> list[Point]:
-        """The accuracy at each of these numbers of answers, all by the same sample."""
-        n = self.is_right.shape[1]
-        return [Point(k, Estimate(int(row.sum()), n)) for k, row in zip(self.answers, self.is_right, strict=True)]
+    def points(self) -> list[tuple[int, Estimate]]:
+        """Numbers of answers, each with the accuracy after it, all by the same sample."""
+        return [(k, Estimate(int(row.sum()), len(row))) for k, row in zip(self.answers, self.is_right, strict=True)]
 
     def forecast(self, wish: float) -> Forecast | None:
         """How many more answers the classifier needs to reach an accuracy; None where nobody can tell yet.
@@ -211,6 +203,10 @@ class Queue:
         It learns every answer.
     answers : dict from int to label or list of labels
         By rows of the pool, in the order in which they were learned.
+    n_docs : int
+        Documents of the pool, copies counted once.
+    n_copies : int
+        Documents of the pool whose text another one has.
     n_blank : int
         Documents of the pool with nothing to read: nobody is asked about them.
     n_guessed, n_agreed : int
@@ -218,17 +214,18 @@ class Queue:
     """
 
     def __init__(self, classifier: AnyClassifier, texts: Any, answers: Mapping[str, Any]) -> None:
+        from bunrui.store import StoredClassifier
+
         self.classifier = classifier
-        self._stored = _stored(classifier)
+        self._stored: Any = classifier if isinstance(classifier, StoredClassifier) else None  # None: it is in memory
+        if self._stored is not None and self._stored.keep == "nothing":
+            keeps = f"{self._stored.path} keeps nothing of its documents, and cannot tell which have an answer"
+            raise StoreError(f"{keeps}: teach another file", cause="keeps-none")
         self._texts = inputs.strings(texts)
         self._digests = document_digests(self._texts)
-        keys = self._digests.view(">u8").reshape(-1, 2)
-        order = np.lexsort((keys[:, 1], keys[:, 0]))
-        is_new = np.ones(len(order), bool)
-        is_new[1:] = (keys[order[1:]] != keys[order[:-1]]).any(axis=1)
+        _, firsts = np.unique(self._digests, return_index=True)
         is_blank = inputs.are_blank(self._texts)
-        is_new &= ~is_blank[order]
-        self._order: list[int] = order[is_new].tolist()  # copies are asked once, and blank ones never
+        self._order: list[int] = firsts[~is_blank[firsts]].tolist()  # copies are asked once, and blank ones never
         self._row_of: dict[bytes, int] = {self._digests[row].tobytes(): row for row in self._order}
         self._lock = RLock()
         self._left = self._order.copy()  # to draw from; some may have got an answer
@@ -241,11 +238,11 @@ class Queue:
         self._skipped: set[int] = set()
         self._seen: tuple[int, int] | None = None  # the state of the file
         self._is_changing = False
-        self.n_blank = int(is_blank.sum())
+        self.n_docs, self.n_blank = len(self._order), int(is_blank.sum())
+        self.n_copies = len(self._digests) - self.n_blank - self.n_docs
         self.answers: dict[int, Any] = {}
         self._agreed: dict[int, bool] = {}  # by row: whether the guess was among the labels
-        for digest, label in answers.items():
-            self._take_in(bytes.fromhex(digest), label)
+        self._take_in({bytes.fromhex(digest): label for digest, label in answers.items()})
         self.catch_up()
         self._reach = _dense_prefix([row in self.answers for row in self._order])
         self._at_random.update(self._order[: self._reach])
@@ -258,16 +255,6 @@ class Queue:
     def n_skipped(self) -> int:
         """Documents that were skipped."""
         return len(self._skipped)
-
-    @property
-    def n_docs(self) -> int:
-        """Documents of the pool, copies counted once."""
-        return len(self._order)
-
-    @property
-    def n_copies(self) -> int:
-        """Documents of the pool whose text another one has."""
-        return len(self._digests) - self.n_blank - self.n_docs
 
     # Asking
 
@@ -315,9 +302,9 @@ class Queue:
             self._left = [row for row in self._order if row not in self.answers]
             self._place = 0
 
-    def question(self, digest: str, *, is_random: bool = False) -> Question:
+    def question(self, digest: str) -> Question:
         """The document of the pool with a digest, as a question."""
-        return self._question(self._row(digest), is_random=is_random)
+        return self._question(self._row(digest), is_random=False)
 
     def is_open(self, question: Question) -> bool:
         """Whether a question is one of this pool, and was neither answered nor skipped."""
@@ -422,8 +409,7 @@ class Queue:
             except DuplicateError:
                 self.catch_up()
                 return False
-            self._follow()
-            self._put(row, label)
+            self._take_in({self._digests[row].tobytes(): label})
             if row not in self._at_random and self._asker is not None:
                 self._asker.learn([question.text], [label])
             if question.guess is not None:
@@ -437,7 +423,6 @@ class Queue:
         """
         with self._changing():
             self.classifier.learn_unlabelled([self._text(row) for row in self._order[:HELPERS]])
-            self._follow()
 
     @property
     def n_guessed(self) -> int:
@@ -464,7 +449,6 @@ class Queue:
             if row not in self.answers:
                 return False
             self.classifier.unlearn([question.text], [self.answers[row]])
-            self._follow()
             label = self.answers.pop(row)
             if row not in self._at_random and self._asker is not None:
                 self._asker.unlearn([question.text], [label])
@@ -481,18 +465,19 @@ class Queue:
             try:
                 self.catch_up()
                 yield
+                # There is nothing to take in after a change of one's own, unless others came before it.
+                if self._seen is not None and self._stored.state == (self._seen[0], self._seen[1] + 1):
+                    self._seen = self._stored.state
             finally:
                 self._is_changing = False
 
-    def _put(self, row: int, label: Any) -> None:
-        self.answers[row] = label
-        self._given.discard(row)
-        self._skipped.discard(row)
-
-    def _take_in(self, digest: bytes, label: Any) -> None:
-        row = self._row_of.get(digest)
-        if row is not None:
-            self._put(row, label)
+    def _take_in(self, answers: Mapping[bytes, Any]) -> None:
+        for digest, label in answers.items():
+            if digest in self._row_of:
+                row = self._row_of[digest]
+                self.answers[row] = label
+                self._given.discard(row)
+                self._skipped.discard(row)
 
     @property
     def is_current(self) -> bool:
@@ -517,14 +502,7 @@ class Queue:
                         del self.answers[row]
                         self._agreed.pop(row, None)
                         self._left.append(row)
-                for digest, labels in known.items():
-                    self._take_in(digest, labels[0] if len(labels) == 1 else labels)
-
-    def _follow(self) -> None:
-        """There is nothing to take in after a change of one's own, unless others came before it."""
-        seen = self._seen and (self._seen[0], self._seen[1] + 1)
-        if self._stored is not None and seen is not None and self._stored.state == seen:
-            self._seen = seen
+                self._take_in({key: labels[0] if len(labels) == 1 else labels for key, labels in known.items()})
 
     # How good it is
 
@@ -618,27 +596,13 @@ def _dense_prefix(is_answered: Sequence[bool]) -> int:
     >>> _dense_prefix([True, False, *[True] * 8, False, False, True, False])
     10
     """
-    if not len(is_answered):
-        return 0
-    worth = np.cumsum(np.where(is_answered, 1, -_GAP))
-    best = int(worth.argmax())
-    return best + 1 if worth[best] > 0 else 0
+    return int(np.cumsum(np.r_[0, np.where(is_answered, 1, -_GAP)]).argmax())
 
 
-def _sizes(n: int) -> Iterator[int]:
+def _sizes(n: int) -> list[int]:
     """Numbers of answers, falling."""
-    for k in range(_MOST_POINTS):
-        size = round(n / _STEP**k)
-        if size < min(n, _FEWEST):
-            return
-        yield size
-
-
-def _stored(classifier: AnyClassifier) -> Any:
-    """A classifier in a file; None for one in memory."""
-    from bunrui.store import StoredClassifier
-
-    return classifier if isinstance(classifier, StoredClassifier) else None
+    sizes = (round(n / _STEP**k) for k in range(_MOST_POINTS))
+    return [size for size in sizes if size >= min(n, _FEWEST)]
 
 
 def queue(classifier: AnyClassifier, texts: Any, *, answers: Mapping[str, Any] | None = None) -> Queue:
@@ -665,10 +629,4 @@ def queue(classifier: AnyClassifier, texts: Any, *, answers: Mapping[str, Any] |
     """
     if isinstance(texts, str):
         raise OptionError(option="texts", value=texts, expected="a list of texts")
-    stored = _stored(classifier)
-    if stored is not None and stored.keep == "nothing":
-        raise StoreError(
-            f"{stored.path} keeps nothing of its documents, and cannot tell which have an answer: teach another file",
-            cause="keeps-none",
-        )
     return Queue(classifier, texts, answers or {})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,12 +60,6 @@ class Settings:
         return self.alpha if self.is_trained else smoothing_of(self.smoothing, self.alpha, self._default_lam).value
 
     @property
-    def strength(self) -> float:
-        """λ as a multiple of the default: how much is smoothed."""
-        usual = _HEAD_ALPHA if self.is_trained else self._default_lam
-        return 1.0 if self.lam is None else self.lam / usual
-
-    @property
     def _default_lam(self) -> float:
         return kind_of(self.model).default_alpha(class_norm=self.class_norm)
 
@@ -84,7 +78,7 @@ class Settings:
 
     def options(self) -> dict[str, Any]:
         """All but the analyzer, as arguments of `with_model`."""
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "analyzer"}
+        return {name: value for name, value in vars(self).items() if name != "analyzer"}
 
     def classifier(self) -> TextClassifier:
         """A new one, which has learned nothing."""
@@ -92,14 +86,14 @@ class Settings:
 
     def changed(self) -> dict[str, Any]:
         """The settings that differ from the defaults, the analyzer by its fields, in the types of JSON."""
-        usual = Settings()
-        names = [field.name for field in fields(self)]
-        found = {name: getattr(self, name) for name in names if getattr(self, name) != getattr(usual, name)}
+        found = {name: value for name, value in vars(self).items() if value != getattr(Settings, name)}
         return found | ({"analyzer": analyzer_fields(self.analyzer)} if "analyzer" in found else {})
 
     def simplicity(self, n_features: int) -> tuple[Any, ...]:
         """Simpler settings sort first; the module `tune` defines the order."""
-        return self.is_trained, len(self.changed()), n_features, -self.strength
+        usual = _HEAD_ALPHA if self.is_trained else self._default_lam
+        strength = 1.0 if self.lam is None else self.lam / usual  # λ as a multiple of the default
+        return self.is_trained, len(self.changed()), n_features, -strength
 
     def describe(self) -> str:
         """In a few words."""

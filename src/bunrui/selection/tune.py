@@ -2,7 +2,7 @@
 
 Settings are tried from coarse to fine: each round starts from the best of the rounds before it.
 
-    start       what `auto` chooses, then the plain default
+    start       the choice of `auto`, then the plain default
     orders      n-grams of each script in the text: one shorter, and longer as long as that helps; plain words
     models      all models that read counts, with the two best analyzers
     smoothing   λ up and down from the default for the three best, as long as that helps
@@ -160,7 +160,8 @@ class Tuning:
         tried = "1 setting was" if self.n_tried == 1 else f"{self.n_tried} settings were"
         sentences = [
             f"Chosen: {self.settings.describe()}.",
-            f"{self._name.capitalize()} {self.value:.4f}, documents predicted {choice.chosen.how}{beside}"
+            f"{self.metric.replace('_', ' ').capitalize()} {self.value:.4f}, "
+            f"documents predicted {choice.chosen.how}{beside}"
             f"{'; a little too good, since the same documents made the choice' if self.n_tried > 1 else ''}.",
             f"{tried} tried in {self.seconds:.0f} s{', then the time was up' if self.is_cut_short else ''}.",
         ]
@@ -178,8 +179,8 @@ class Tuning:
 
     def note(self) -> str:
         """How it was tuned, for the log of a file."""
-        how = f"documents predicted {self.choice.chosen.how}"
-        return f"for {self._name} {self.value:.4f}, {how}; {self.n_tried} settings tried in {self.seconds:.0f} s"
+        value = f"{self.metric.replace('_', ' ')} {self.value:.4f}, documents predicted {self.choice.chosen.how}"
+        return f"for {value}; {self.n_tried} settings tried in {self.seconds:.0f} s"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, in the types of JSON."""
@@ -202,14 +203,6 @@ class Tuning:
                 for trial in self.trials
             ],
         }
-
-    @property
-    def _name(self) -> str:
-        return self.metric.replace("_", " ")
-
-    def value_of(self, trial: Trial) -> float:
-        """The metric of a trial, as it is usually written."""
-        return trial.value
 
 
 def tune(
@@ -272,7 +265,7 @@ def tune(
         scripts = None if inputs.is_given(documents.texts) else scripts_of(documents.texts)
         _try_counting(first, usual, scripts)
         choice = choose(first.trials)
-        if folds is None:
+        if isinstance(first.basis, LeaveOneOut):
             if is_late():
                 raise OutOfTimeError
             first.basis.release()
@@ -288,7 +281,7 @@ def tune(
         trials=(*first.trials, *(last.trials if last is not first else ())),
         choice=choose(last.trials),
         metric=metric,
-        usual=last.found(usual),
+        usual=last.tried.get(usual),
         seconds=time.perf_counter() - started,
         is_cut_short=is_cut_short,
     )
@@ -296,7 +289,7 @@ def tune(
 
 def _run_again(finals: Search, usual: Settings, choice: Choice) -> None:
     """Measure by folds the chosen settings, those that cannot be told from the best, and the automatic choice."""
-    equal = first_of([trial.settings for trial in choice.equal], _FINALISTS, _analyzer_and_model)
+    equal = top(choice.equal, _FINALISTS, _analyzer_and_model)
     chosen = choice.chosen.settings
     # The chosen analyzer comes last: its counts serve the next trials.
     every = dict.fromkeys([usual, *equal, chosen])
@@ -315,16 +308,16 @@ def _try_counting(search: Search, automatic: Settings, scripts: Scripts | None) 
     if scripts is not None:
         _orders(search, base, scripts)
     # One analyzer after the other, the better one last: its counts serve the next trials.
-    kept = [settings.analyzer for settings in search.top(2, _analyzer)][::-1]
+    kept = [settings.analyzer for settings in top(search.trials, 2, _analyzer)][::-1]
     for spec in kept:
         for model in MODELS:
             search.run(Settings(analyzer=spec, model=model))
         search.run(automatic.replace(analyzer=spec))
-    pairs = [s for s in search.top(len(search.trials), _analyzer_and_model) if s.analyzer in kept]
+    pairs = [s for s in top(search.trials, len(search.trials), _analyzer_and_model) if s.analyzer in kept]
     for start in sorted(pairs[:3], key=lambda settings: kept.index(settings.analyzer)):
         _climb(search, start)
     for change in _REST:
-        best = search.top(1)[0]
+        best = top(search.trials, 1)[0]
         # With `class_norm`, a word that falls below `min_df` changes all weights of its classes: a model would be
         # fitted for each document.
         if _makes_sense(best.model, change) and not (best.class_norm and "min_df" in change):
@@ -463,14 +456,15 @@ def measure_merit(metric: Metric, own: Booleans, scores: Floats) -> Merit:
     >>> [round(measure_merit(metric, own, scores).value, 4) for metric in METRICS]
     [0.6667, 0.6667, -0.4228]
     """
+    predicted = scores.argmax(axis=1)
+    is_right = own[np.arange(len(own)), predicted]
     if metric == "accuracy":
-        parts = own[np.arange(len(own)), scores.argmax(axis=1)].astype(np.float64)
+        parts = is_right.astype(np.float64)
     elif metric == "log_loss":
         parts = log_right(own, probabilities(scores))
     else:
-        rows, predicted = np.arange(len(own)), scores.argmax(axis=1)
         # As `metrics` has it: a document with several classes counts under the predicted one, else under its first.
-        true = np.where(own[rows, predicted], predicted, own.argmax(axis=1))
+        true = np.where(is_right, predicted, own.argmax(axis=1))
         parts = f1_parts(true, predicted, np.full(len(own), 1 / len(own)), own.shape[1])
     return Merit(float(parts.mean()), parts.astype(np.float32))
 
@@ -546,11 +540,11 @@ def choose(trials: list[Trial]) -> Choice:
     return Choice(chosen, equal, standard_error(best, chosen.merit))
 
 
-def first_of(ranked: list[Settings], n: int, key: Callable[[Settings], Any]) -> list[Settings]:
-    """The first `n` whose keys differ."""
+def top(trials: list[Trial], n: int, key: Callable[[Settings], Any] = lambda settings: settings) -> list[Settings]:
+    """The best `n` settings, of those with an equal key the best one."""
     best: dict[Any, Settings] = {}
-    for settings in ranked:
-        best.setdefault(key(settings), settings)
+    for trial in sorted(trials, key=_merit, reverse=True):
+        best.setdefault(key(trial.settings), trial.settings)
     return list(best.values())[:n]
 
 
@@ -575,17 +569,17 @@ class Search:
 
     def __post_init__(self) -> None:
         self._own = self.basis.documents.own[self.basis.rows]
-        self._tried: dict[Settings, Trial] = {}
+        self.tried: dict[Settings, Trial] = {}
         self.basis.is_over = self.is_over
 
     @property
     def trials(self) -> list[Trial]:
         """All trials, in their order."""
-        return list(self._tried.values())
+        return list(self.tried.values())
 
     def is_over(self) -> bool:
         """Whether no more can be tried."""
-        return bool(self._tried) and self.is_late()
+        return bool(self.tried) and self.is_late()
 
     def run(self, settings: Settings) -> Trial:
         """Try settings, if they were not.
@@ -596,23 +590,13 @@ class Search:
         OptionError
             If the settings are too much for the memory.
         """
-        if settings in self._tried:
-            return self._tried[settings]
+        if settings in self.tried:
+            return self.tried[settings]
         if self.is_over():
             raise OutOfTimeError
         self.watch(self, settings)
         started = time.perf_counter()
         merit = measure_merit(self.metric, self._own, self.basis.scores(settings))
         n_features = self.basis.n_features(settings.analyzer)
-        trial = Trial(settings, merit, self.basis.how, n_features, time.perf_counter() - started)
-        self._tried[settings] = trial
-        return trial
-
-    def found(self, settings: Settings) -> Trial | None:
-        """The trial of settings, if they were tried."""
-        return self._tried.get(settings)
-
-    def top(self, n: int, key: Callable[[Settings], Any] = lambda settings: settings) -> list[Settings]:
-        """The best `n`, of those with an equal key the best one."""
-        ranked = sorted(self.trials, key=_merit, reverse=True)
-        return first_of([trial.settings for trial in ranked], n, key)
+        self.tried[settings] = Trial(settings, merit, self.basis.how, n_features, time.perf_counter() - started)
+        return self.tried[settings]

@@ -17,16 +17,19 @@ from bunrui.views.markup import Markup, element, fit, number, text_width
 
 BLUE, ORANGE = "var(--for, #0072b2)", "var(--against, #e69f00)"
 SIZE = 12.0  # of letters
-_INK, _MUTED = "currentColor", {"class_": "axis", "fill_opacity": "0.7"}
-_FAINT = {"stroke": _INK, "stroke_opacity": "0.18"}
+_INK, MUTED = "currentColor", {"class_": "axis", "fill_opacity": "0.7"}
+FAINT = {"stroke": _INK, "stroke_opacity": "0.18"}
 
 _WIDTH, _HEIGHT = 400.0, 300.0
 _RIGHT, _TOP, _BOTTOM = 22.0, 24.0, 40.0
 _LINE = 20.0  # of a bar
 
 
-def _svg(drawn: Sequence[Markup], width: float, height: float, label: str) -> Markup:
-    attributes = {"viewBox": f"0 0 {width:g} {height:g}", "class_": "chart", "role": "img", "aria_label": label}
+def svg(
+    drawn: Sequence[Markup], width: float, height: float, label: str, *, class_: str = "chart", role: str = "img"
+) -> Markup:
+    """A drawing; the label describes it in words."""
+    attributes = {"viewBox": f"0 0 {width:g} {height:g}", "class_": class_, "role": role, "aria_label": label}
     return element("svg", *drawn, **attributes, width=width, height=height, font_size=SIZE, fill=_INK)
 
 
@@ -61,7 +64,7 @@ class Axis:
 
     @classmethod
     def counts(cls, name: str, places: Sequence[int]) -> Axis:
-        """Numbers that grow by ratios; as many of them are named as have room."""
+        """Numbers that grow by ratios; a tick has its number where there is room."""
         ticks: list[tuple[float, str]] = []
         low, high = float(places[0]), float(places[-1])
         span = math.log(high / low) if high > low else 1.0
@@ -98,15 +101,15 @@ class Plane:
         self._left = float(math.ceil(14 + max((text_width(tick, SIZE) for _, tick in up.ticks), default=0.0)))
 
     def x(self, value: Any) -> Any:
-        """Where a value of the axis across stands."""
+        """The place of a value on the horizontal axis."""
         return self._left + (_WIDTH - _RIGHT - self._left) * self.across.at(value)
 
     def y(self, value: Any) -> Any:
-        """Where a value of the axis up stands."""
+        """The place of a value on the vertical axis."""
         return _HEIGHT - _BOTTOM - (_HEIGHT - _BOTTOM - _TOP) * self.up.at(value)
 
     def points(self, xs: Any, ys: Any) -> str:
-        """Points of a line; those that fall on the one before, to half a unit, are left out."""
+        """Points of a line, to half a unit; a point on the one before it is left out."""
         places = np.round(np.column_stack([self.x(xs), self.y(ys)]) * 2) / 2
         keep = np.ones(len(places), bool)
         keep[1:] = (np.diff(places, axis=0) != 0).any(axis=1)
@@ -136,23 +139,18 @@ class Plane:
         return element("rect", **box, class_="area", fill=BLUE, fill_opacity="0.2")
 
     def dot(self, x: float, y: float, title: str, radius: float = 4.0) -> Markup:
-        """A point, and what it says under the pointer."""
+        """A point with a tooltip."""
         place = {"cx": float(self.x(x)), "cy": float(self.y(y)), "r": radius}
         return element("circle", element("title", title), **place, class_="point", fill=BLUE)
 
     def diagonal(self) -> Markup:
         """From corner to corner."""
-        (x1, x2), (y1, y2) = (
-            [float(place(end)) for end in (axis.low, axis.high)]
-            for place, axis in ((self.x, self.across), (self.y, self.up))
-        )
-        return element("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=_INK, stroke_opacity="0.5", stroke_dasharray="5 4")
+        x, y, across, up = self.x, self.y, self.across, self.up
+        ends = {"x1": x(across.low), "y1": y(up.low), "x2": x(across.high), "y2": y(up.high)}
+        return element("line", **ends, stroke=_INK, stroke_opacity="0.5", stroke_dasharray="5 4")
 
     def draw(self, label: str, *marks: Markup) -> Markup:
         """The drawing, with its axes."""
-        return _svg([self._axes(), *marks], _WIDTH, _HEIGHT, label)
-
-    def _axes(self) -> Markup:
         left, right, ground = self._left, _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
         lines, numbers = [], []
         for value, text in self.up.ticks:
@@ -165,14 +163,15 @@ class Plane:
             element("text", self.up.name, x=left - 6 if left < 40 else 4.0, y=13.0),
             element("text", self.across.name, x=(left + right) / 2, y=_HEIGHT - 6, text_anchor="middle"),
         ]
-        return element("g", element("g", *lines, **_FAINT), element("g", *numbers), element("g", *names, **_MUTED))
+        axes = element("g", element("g", *lines, **FAINT), element("g", *numbers), element("g", *names, **MUTED))
+        return svg([axes, *marks], _WIDTH, _HEIGHT, label)
 
 
 # --- rows
 
 
 class Bar(NamedTuple):
-    """A name, its value, and how that is written; for `ranges`, the ends of its interval."""
+    """A name, its value as a number and as a text; for `ranges`, the ends of its interval."""
 
     name: str
     value: float
@@ -195,7 +194,7 @@ def bars(rows: Sequence[Bar], *, label: str, width: float = 260.0) -> Markup:
         size = max((width - left - right) * abs(row.value) / largest, 1.0)
         bar = {"x": left, "y": k * _LINE + 4, "width": size, "height": _LINE - 8, "rx": 2, "class_": "bar"}
         drawn += [*_texts(row, k, left, width), element("rect", **bar, fill=BLUE, fill_opacity="0.6")]
-    return _svg(drawn, width, len(rows) * _LINE, label)
+    return svg(drawn, width, len(rows) * _LINE, label)
 
 
 def ranges(rows: Sequence[Bar], axis: Axis, *, label: str, width: float = 640.0) -> Markup:
@@ -212,9 +211,9 @@ def ranges(rows: Sequence[Bar], axis: Axis, *, label: str, width: float = 640.0)
         return left + room * float(min(max(axis.at(value), 0.0), 1.0))
 
     grid = [element("line", x1=x(value), y1=0.0, x2=x(value), y2=bottom) for value, _ in axis.ticks]
-    drawn = [element("g", *grid, **_FAINT)]
+    drawn = [element("g", *grid, **FAINT)]
     drawn += [element("text", text, x=x(value), y=bottom + 14, text_anchor="middle") for value, text in axis.ticks]
-    drawn.append(element("text", axis.name, x=left + room / 2, y=bottom + 32, text_anchor="middle", **_MUTED))
+    drawn.append(element("text", axis.name, x=left + room / 2, y=bottom + 32, text_anchor="middle", **MUTED))
     for k, row in enumerate(rows):
         y = k * _LINE + _LINE / 2
         line = {"x1": x(row.low), "y1": y, "x2": x(row.high), "y2": y, "stroke_width": 3, "stroke_linecap": "round"}
@@ -224,7 +223,7 @@ def ranges(rows: Sequence[Bar], axis: Axis, *, label: str, width: float = 640.0)
             element("line", **line, stroke=BLUE, stroke_opacity="0.4"),
             element("circle", title, cx=x(row.value), cy=y, r=5.0, class_="point", fill=BLUE),
         ]
-    return _svg(drawn, width, bottom + 38, label)
+    return svg(drawn, width, bottom + 38, label)
 
 
 def _margins(rows: Sequence[Bar], most: float) -> tuple[float, float]:
@@ -238,4 +237,4 @@ def _texts(row: Bar, k: int, left: float, width: float) -> list[Markup]:
     """The name of a row, and its value."""
     place = {"x": left - 8, "y": k * _LINE + 14, "text_anchor": "end", "font_weight": "bold" if row.is_first else None}
     name = element("text", element("title", row.name), fit(row.name, left - 8, SIZE), **place)
-    return [name, element("text", row.text, x=width, y=k * _LINE + 14, text_anchor="end", **_MUTED)]
+    return [name, element("text", row.text, x=width, y=k * _LINE + 14, text_anchor="end", **MUTED)]

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
 
 from bunrui.phrases import counted, percent, short
 from bunrui.views.charts import Axis, Bar, ranges
@@ -11,8 +15,6 @@ from bunrui.views.markup import Markup, Phrase, element, fragment, joined
 from bunrui.views.tables import Column, Table, numbers, words
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
-
     from bunrui.selection import Comparison
     from bunrui.selection.compare import Row
     from bunrui.selection.tune import Search, Trial, Tuning
@@ -42,17 +44,15 @@ LEGEND = (
 
 
 class ComparisonTable(NamedTuple):
-    """A line for each row, in the terminal; where there is not much room, time and size have a table of their own.
+    """A line for each row, in the terminal; a narrow terminal shows time and size in a table of their own.
 
-    With `most`, as many rows and no more than that.
+    `most` limits the rows.
     """
 
     comparison: Comparison
     most: int | None = None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from rich.text import Text
-
         rows = self.comparison.rows[: self.most]
         yield Text(_headline(self.comparison))
         if options.max_width >= _WIDE:
@@ -69,8 +69,7 @@ class ComparisonTable(NamedTuple):
 
 def trial_table(search: Search, most: int) -> Table:
     """The best settings so far."""
-    best = sorted(search.trials, key=lambda trial: -trial.merit.value)[:most]
-    return _trials(best, search.metric)
+    return _trials(search.trials, search.metric, most)
 
 
 # --- HTML
@@ -85,17 +84,10 @@ def comparison_html(comparison: Comparison) -> str:
 
 def comparison_chart(comparison: Comparison) -> Markup:
     """The accuracy of each row, and its interval."""
-    rows = [
-        Bar(
-            f"{row.model}, {row.features}",
-            row.metrics.accuracy,
-            percent(row.metrics.accuracy),
-            row.interval.low,
-            row.interval.high,
-            is_first=row.verdict == "first",
-        )
-        for row in comparison.rows[:_MOST_DRAWN]
-    ]
+    rows = []
+    for row in comparison.rows[:_MOST_DRAWN]:
+        name, accuracy, (low, high, _) = f"{row.model}, {row.features}", row.metrics.accuracy, row.interval
+        rows.append(Bar(name, accuracy, percent(accuracy), low, high, is_first=row.verdict == "first"))
     first, last = rows[0], rows[-1]
     label = f"Accuracy of {len(rows)} models, from {first.name} with {first.text} to {last.name} with {last.text}"
     return ranges(rows, Axis.share("accuracy", min(row.low for row in rows)), label=label)
@@ -111,15 +103,11 @@ def comparison_table(comparison: Comparison, *, is_sortable: bool = False, is_pa
 
 def tuning_html(tuning: Tuning) -> str:
     """A piece of a notebook: the settings that were chosen and why, and the best that were tried in the same way."""
-    rows = [trial for trial in tuning.trials if trial.how == tuning.choice.chosen.how]
-    best = sorted(rows, key=lambda trial: -trial.merit.value)
-    listed = best[:_MOST_TRIALS]
-    if not any(trial is tuning.choice.chosen for trial in listed):
-        listed.append(tuning.choice.chosen)
-    caption = f"The best of {tuning.n_tried} settings" if len(best) > len(listed) else f"{tuning.n_tried} settings"
-    chosen = next(k for k, trial in enumerate(listed) if trial is tuning.choice.chosen)
-    table = _trials(listed, tuning.metric, caption, {chosen: "bold"})
-    return fragment(element("p", tuning.reason()), table.to_html())
+    chosen = tuning.choice.chosen
+    rows = [trial for trial in tuning.trials if trial.how == chosen.how]
+    table = _trials(rows, tuning.metric, _MOST_TRIALS, chosen)
+    caption = f"{'The best of ' if len(rows) > len(table.rows) else ''}{tuning.n_tried} settings"
+    return fragment(element("p", tuning.reason()), replace(table, caption=caption).to_html())
 
 
 # --- rows
@@ -160,10 +148,13 @@ def _cells(row: Row) -> dict[str, tuple[str, str | float]]:
     }
 
 
-def _trials(trials: Sequence[Trial], metric: str, caption: str = "", styles: dict[int, str] | None = None) -> Table:
+def _trials(trials: Sequence[Trial], metric: str, most: int, chosen: Trial | None = None) -> Table:
+    """The best trials, and the chosen one."""
+    best = sorted(trials, key=lambda trial: -trial.merit.value)
+    shown = [trial for k, trial in enumerate(best) if k < most or trial is chosen]
     rows = [
         [trial.settings.describe(), f"{trial.value:.4f}", short(trial.n_features), f"{trial.seconds:.1f}"]
-        for trial in trials
+        for trial in shown
     ]
     columns = [*words("settings"), *numbers(metric.replace("_", " "), "features", "seconds")]
-    return Table(columns, rows, caption=caption, styles=styles or {})
+    return Table(columns, rows, styles={k: "bold" for k, trial in enumerate(shown) if trial is chosen})

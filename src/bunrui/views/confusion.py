@@ -13,19 +13,21 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.style import Style
+from rich.text import Text
 
 from bunrui.labels import text_of
 from bunrui.phrases import counted, one_line, percent
-from bunrui.views.charts import BLUE, ORANGE, SIZE
+from bunrui.views.charts import BLUE, FAINT, MUTED, ORANGE, SIZE, svg
 from bunrui.views.markup import Markup, Phrase, element, fit, text_width
 from bunrui.views.tables import Column, Table, numbers, shade, words
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
-    from rich.style import Style
-    from rich.text import Text
-
     from bunrui.counts import Label
     from bunrui.evaluation import Metrics
     from bunrui.evaluation.metrics import Pair
@@ -101,41 +103,46 @@ class Confusion:
         names, n = [text_of(label) for label in self.labels], len(self.labels)
         size = 60.0 if n <= 4 else 52.0 if n <= 8 else 42.0 if n <= 12 else 22.0
         height = min(size, 40.0)
-        longest = max((text_width(name, SIZE) for name in names), default=0.0)
-        left = 14 + min(max(longest, text_width("true ↓", SIZE)), _LONGEST_NAME)
+        left = 14 + min(max(text_width(name, SIZE) for name in (*names, "true ↓")), _LONGEST_NAME)
         top = left + 16
-        found = {(pair.true, pair.predicted): pair.doc_count for pair in self.metrics.pairs}
-        counts = [[found.get((true, predicted), 0) for predicted in self.labels] for true in self.labels]
-        cells = [
-            _cell(
-                (names[i], names[j]),
-                counts[i][j],
-                self.share(self.labels[i], counts[i][j]),
-                (left + j * size, top + i * height, size, height),
-                (links or {}).get((self.labels[i], self.labels[j])),
-                is_right=i == j,
-            )
-            for i in range(n)
-            for j in range(n)
-        ]
-        width = max(left + n * size + 2, left + 90)
         across, down = Phrase("predicted →", "evaluate.predicted"), Phrase("true ↓", "evaluate.true")
-        about = f"Confusion matrix of {counted(n, 'label')}: rows true, columns predicted"
-        return element(
-            "svg",
-            element("text", across, x=left, y=11.0, class_="axis", fill_opacity="0.7"),
-            element("text", down, x=left - 8, y=top - 5, text_anchor="end", class_="axis", fill_opacity="0.7"),
+        drawn = [
+            element("text", across, x=left, y=11.0, **MUTED),
+            element("text", down, x=left - 8, y=top - 5, text_anchor="end", **MUTED),
             _names(names, left, top, size, height),
-            *cells,
-            viewBox=f"0 0 {width:.0f} {top + n * height + 2:.0f}",
-            width=width,
-            height=top + n * height + 2,
-            class_=f"matrix {'small' if n <= 6 else 'middle' if n <= 12 else 'large'}",
-            role="group" if links else "img",  # an image has no links in it
-            aria_label=Phrase(about, "evaluate.confusion"),
-            font_size=SIZE,
-            fill="currentColor",
-        )
+        ]
+        for (i, true), (j, predicted) in product(enumerate(self.labels), repeat=2):
+            link = (links or {}).get((true, predicted))
+            drawn.append(self._cell(true, predicted, (left + j * size, top + i * height, size, height), link))
+        about = f"Confusion matrix of {counted(n, 'label')}: rows true, columns predicted"
+        label, kind = Phrase(about, "evaluate.confusion"), "small" if n <= 6 else "middle" if n <= 12 else "large"
+        role = "group" if links else "img"  # an image has no links in it
+        width = max(left + n * size + 2, left + 90)
+        return svg(drawn, width, top + n * height + 2, label, class_=f"matrix {kind}", role=role)
+
+    def _cell(
+        self, true: Label, predicted: Label, place: tuple[float, float, float, float], link: str | None
+    ) -> Markup:
+        x, y, width, height = place
+        is_right, count = true == predicted, self._doc_counts.get((true, predicted), 0)
+        depth = (0.55 if is_right else 0.85) * math.sqrt(self.share(true, count))  # one in a hundred is still seen
+        box = {"x": x + 1, "y": y + 1, "width": width - 2, "height": height - 2, "rx": 3, **FAINT}
+        parts = [element("rect", **box, fill=BLUE if is_right else ORANGE, fill_opacity=f"{depth:.2f}")]
+        if count:
+            written = f"{count:,}" if count < 10_000 else f"{count / 1000:.0f}k"
+            letters = min(SIZE, SIZE * (width - 5) / text_width(written, SIZE))
+            middle = {"x": x + width / 2, "y": y + height / 2 + 0.36 * letters, "text_anchor": "middle"}
+            parts.append(element("text", written, **middle, font_size=letters if letters < SIZE else None))
+        row, column = text_of(true), text_of(predicted)
+        about = f"{row}, predicted as {column}: {counted(count, 'document')}"
+        said = about if link is None else Phrase(about, "evaluate.cell", row=row, column=column, n=count)
+        kind = f"cell {'right' if is_right else 'wrong'}{'' if count else ' none'}"
+        attributes = {} if link is None else {"href": link, "aria_label": said}
+        return element("a" if link else "g", element("title", said), *parts, class_=kind, **attributes)
+
+    @cached_property
+    def _doc_counts(self) -> dict[tuple[Label, Label], int]:
+        return {(pair.true, pair.predicted): pair.doc_count for pair in self.metrics.pairs}
 
     def to_table(self, most: int, links: Links | None = None) -> Table:
         """The most frequent confusions."""
@@ -153,8 +160,6 @@ class Confusion:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The matrix in documents if it fits, else in shares of the rows, else the most frequent confusions."""
-        from rich.text import Text
-
         metrics = self.metrics
         if len(metrics.labels) <= _MOST_COLUMNS:
             counts = metrics.confusion.tolist()
@@ -178,8 +183,6 @@ class Confusion:
             yield Text(f"and {len(self.wrong) - _MOST_PAIRS:,} more", "dim")
 
     def _matrix(self, cells: list[list[str]], shares: list[list[float]], widths: list[int], width: int) -> Text:
-        from rich.text import Text
-
         labels = self.metrics.labels
         digits = len(str(len(labels)))
         text = Text(" " * (digits + 1 + width), no_wrap=True)
@@ -209,8 +212,6 @@ class Confusion:
 
 def label_width(labels: tuple[Label, ...], room: int) -> int:
     """Cells for labels in the terminal: as wide as the longest, if there is room."""
-    from rich.cells import cell_len
-
     longest = max(cell_len(one_line(text_of(label))) for label in labels)
     return max(min(longest, _LONGEST_LABEL, room), _SHORTEST_LABEL)
 
@@ -225,43 +226,6 @@ def _names(names: list[str], left: float, top: float, width: float, height: floa
     return element("g", *drawn, class_="names")
 
 
-def _cell(
-    names: tuple[str, str],
-    count: int,
-    share: float,
-    place: tuple[float, float, float, float],
-    link: str | None,
-    *,
-    is_right: bool,
-) -> Markup:
-    x, y, width, height = place
-    true, predicted = names
-    about = f"{true}, predicted as {predicted}: {counted(count, 'document')}"
-    box = element(
-        "rect",
-        x=x + 1,
-        y=y + 1,
-        width=width - 2,
-        height=height - 2,
-        rx=3,
-        fill=BLUE if is_right else ORANGE,
-        fill_opacity=f"{(0.55 if is_right else 0.85) * math.sqrt(share):.2f}",  # one in a hundred is still seen
-        stroke="currentColor",
-        stroke_opacity="0.18",
-    )
-    text = None
-    if count:
-        written = f"{count:,}" if count < 10_000 else f"{count / 1000:.0f}k"
-        letters = min(SIZE, SIZE * (width - 5) / text_width(written, SIZE))
-        middle = {"x": x + width / 2, "y": y + height / 2 + 0.36 * letters, "text_anchor": "middle"}
-        text = element("text", written, **middle, font_size=letters if letters < SIZE else None)
-    kind = f"cell {'right' if is_right else 'wrong'}{'' if count else ' none'}"
-    if link is None:
-        return element("g", element("title", about), box, text, class_=kind)
-    said = Phrase(about, "evaluate.cell", row=true, column=predicted, n=count)
-    return element("a", element("title", said), box, text, href=link, class_=kind, aria_label=said)
-
-
 def _percent(share: float) -> str:
     """A hundred is all of them: less has two digits, so that the columns stay narrow."""
     if not share:
@@ -271,8 +235,6 @@ def _percent(share: float) -> str:
 
 def _shade(share: float, is_right: bool) -> Style:
     """Green where label and prediction agree; else the more red, the larger the share of the row."""
-    from rich.style import Style
-
     if not share:
         return Style(dim=True)
     if is_right:

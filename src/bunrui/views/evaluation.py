@@ -7,7 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rich.bar import Bar
+from rich.console import Console, ConsoleOptions, Group, RenderResult
+from rich.text import Text
 
 from bunrui.labels import text_of
 from bunrui.phrases import counted, percent
@@ -17,9 +22,6 @@ from bunrui.views.markup import Markup, Phrase, element, fit, fragment, isolated
 from bunrui.views.tables import Column, Table, figures, numbers, words
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, Group, RenderResult
-    from rich.text import Text
-
     from bunrui.counts import Label
     from bunrui.evaluation import Evaluation, Interval, LearningCurve, Metrics, MultilabelMetrics
     from bunrui.evaluation.crossvalidation import CurvePoint
@@ -58,8 +60,6 @@ def metrics_tables(metrics: Metrics) -> Group:
     micro F1 0.667 · macro F1 0.667
     labels one against the rest: mean accuracy 0.667
     """
-    from rich.console import Group
-
     return Group(_headline(metrics), "", _Classes(metrics), "", Confusion(metrics))
 
 
@@ -85,8 +85,6 @@ def evaluation_tables(evaluation: Evaluation) -> Group:
     log loss 0.459 · Brier score 0.307 · calibration error 0.333
     ROC AUC 1.000 · average precision 1.000
     """
-    from rich.console import Group
-
     metrics = evaluation.metrics
     headline = _headline(metrics, evaluation.interval("accuracy"))
     return Group(headline, _probabilities(evaluation), *metrics_tables(metrics).renderables[1:])
@@ -104,9 +102,6 @@ def multilabel_tables(metrics: MultilabelMetrics) -> Group:
     micro F1 0.800 · macro F1 0.833 · example F1 0.833
     2 documents · all labels right 0.500 · Hamming loss 0.250
     """
-    from rich.console import Group
-    from rich.text import Text
-
     headline = Text.assemble(
         (f"micro F1 {metrics.micro.f1:.3f} · macro F1 {metrics.macro.f1:.3f}", "bold"),
         f" · example F1 {metrics.example.f1:.3f}\n",
@@ -119,10 +114,7 @@ def multilabel_tables(metrics: MultilabelMetrics) -> Group:
 
     table = Table(
         [*words("label"), *numbers("precision", "recall", "F1", "support")],
-        [
-            row(fit(one.label, _LONGEST_LABEL), (one.precision, one.recall, one.f1), one.support)
-            for one in metrics.per_label
-        ],
+        [row(fit(label, _LONGEST_LABEL), shares, support) for label, *shares, support in metrics.per_label],
         feet=[row(name, getattr(metrics, name), metrics.n) for name in ("micro", "macro", "example")],
         styles={k: "dim" for k, one in enumerate(metrics.per_label) if not one.support},
     )
@@ -131,46 +123,25 @@ def multilabel_tables(metrics: MultilabelMetrics) -> Group:
 
 def sets_table(plain: MultilabelMetrics, best: MultilabelMetrics) -> Table:
     """How well label sets are predicted: with the same threshold for all labels, and with the best of each."""
+    both = plain, best
     rows = [
-        (Phrase("F1, all labels together", "sets.micro"), *(percent(found.micro.f1) for found in (plain, best))),
-        (Phrase("F1, mean of the labels", "evaluate.f1"), *(percent(found.macro.f1) for found in (plain, best))),
-        (Phrase("F1, mean of the documents", "sets.example"), *(percent(found.example.f1) for found in (plain, best))),
-        (Phrase("All labels right", "sets.subset"), *(percent(found.subset_accuracy) for found in (plain, best))),
-        (Phrase("Hamming loss", "sets.hamming"), *(f"{found.hamming_loss:.4f}" for found in (plain, best))),
+        [Phrase("F1, all labels together", "sets.micro"), *(percent(found.micro.f1) for found in both)],
+        [Phrase("F1, mean of the labels", "evaluate.f1"), *(percent(found.macro.f1) for found in both)],
+        [Phrase("F1, mean of the documents", "sets.example"), *(percent(found.example.f1) for found in both)],
+        [Phrase("All labels right", "sets.subset"), *(percent(found.subset_accuracy) for found in both)],
+        [Phrase("Hamming loss", "sets.hamming"), *(f"{found.hamming_loss:.4f}" for found in both)],
     ]
     names = Phrase("Threshold 0", "sets.plain"), Phrase("Best threshold of each label", "sets.best")
-    return Table(
-        [*words(""), *numbers(*names)], [list(row) for row in rows], caption=Phrase("Label sets", "sets.about")
-    )
+    return Table([*words(""), *numbers(*names)], rows, caption=Phrase("Label sets", "sets.about"))
 
 
 def set_labels_table(metrics: MultilabelMetrics, thresholds: Mapping[Label, float]) -> Table:
     """The labels of sets, with their thresholds; of many, those with the lowest F1."""
-    listed = _lowest(metrics.per_label, _MOST_ON_PAGE)
-    cells = [
-        [
-            one.label,
-            *map(percent, (one.precision, one.recall, one.f1)),
-            f"{one.support:,}",
-            f"{thresholds.get(one.label, 0.0):.2f}",
-        ]
-        for one in listed
-    ]
-    values = [[*one, thresholds.get(one.label, 0.0)] for one in listed]
-    columns = [*words(_LABEL), *numbers(_PRECISION, _RECALL, _F1, _DOCUMENTS, Phrase("Threshold", "sets.threshold"))]
-    caption = Phrase("Precision, recall and F1 of each label", "evaluate.classes.about")
-    return Table(columns, cells, caption=caption, values=values, is_long=len(cells) > _MANY_ROWS)
-
-
-def _lowest(rows: Sequence[Any], most: int) -> list[Any]:
-    """The rows with the lowest F1, of equal ones those with more documents, in the order in which they came."""
-    order = sorted(range(len(rows)), key=lambda k: (rows[k].f1, -rows[k].support))
-    return [rows[k] for k in sorted(order[:most])]
+    known = {one.label: thresholds.get(one.label, 0.0) for one in metrics.per_label}
+    return _labels_table(metrics.per_label, _MOST_ON_PAGE, {Phrase("Threshold", "sets.threshold"): known}, digits=2)
 
 
 def _headline(metrics: Metrics, interval: Interval | None = None) -> Text:
-    from rich.text import Text
-
     sure = f" ({100 * interval.level:g} % interval {interval.low:.3f}–{interval.high:.3f})" if interval else ""
     return Text.assemble(
         (f"accuracy {metrics.accuracy:.3f}", "bold"),
@@ -181,8 +152,6 @@ def _headline(metrics: Metrics, interval: Interval | None = None) -> Text:
 
 
 def _probabilities(evaluation: Evaluation) -> Text:
-    from rich.text import Text
-
     text = Text.assemble(
         (f"log loss {evaluation.log_loss:.3f}", "bold"),
         f" · Brier score {evaluation.brier:.3f} · ",
@@ -222,15 +191,13 @@ class _Classes(NamedTuple):
         def row(name: str, values: Sequence[float | None], support: int | None) -> list[Any]:
             cells: list[Any] = ["" if value is None else f"{value:.3f}" for value in values]
             if wide:
-                cells.insert(3, _bar(values[2] or 0))
+                cells.insert(3, Bar(1, 0, values[2] or 0, width=_BAR, color="green"))
             return [name, *cells, "" if support is None else f"{support:,}"]
 
         by_size = sorted(metrics.per_class, key=lambda one: (-one.support, one.label))
         largest = {one.label for one in by_size[:_MOST_ROWS]}
         listed = [one for one in metrics.per_class if one.label in largest]
-        rows = [
-            row(fit(one.label, width), [one.precision, one.recall, one.f1, one.accuracy], one.support) for one in listed
-        ]
+        rows = [row(fit(label, width), shares, support) for label, *shares, support in listed]
         styles = {k: "dim" for k, one in enumerate(listed) if one.label not in metrics.occurring}
         if len(listed) < len(metrics.labels):
             styles[len(rows)] = "dim"
@@ -243,24 +210,14 @@ class _Classes(NamedTuple):
         yield Table(columns, rows, feet=feet, styles=styles, gap=gap)
 
 
-def _bar(share: float) -> Any:
-    from rich.bar import Bar
-
-    return Bar(1, 0, share, width=_BAR, color="green")
-
-
 # --- HTML
 
 
 def evaluation_html(evaluation: Evaluation) -> str:
     """A piece of a notebook."""
     metrics = evaluation.metrics
-    return fragment(
-        summary(evaluation),
-        Confusion(metrics).to_svg(),
-        classes_table(metrics, most=_MOST_IN_NOTEBOOK).to_html(),
-        calibration_chart(evaluation),
-    )
+    table = classes_table(metrics, most=_MOST_IN_NOTEBOOK).to_html()
+    return fragment(summary(evaluation), Confusion(metrics).to_svg(), table, calibration_chart(evaluation))
 
 
 def page_parts(evaluation: Evaluation) -> dict[str, Any]:
@@ -313,41 +270,41 @@ def summary(evaluation: Evaluation) -> Markup:
 
 
 def classes_table(
-    metrics: Metrics,
-    *,
-    most: int | None = None,
-    rankings: Sequence[Ranking] = (),
-    is_sortable: bool = False,
+    metrics: Metrics, *, most: int | None = None, rankings: Sequence[Ranking] = (), is_sortable: bool = False
 ) -> Table:
     """A row for each label that occurs, and the means below; of many labels, those with the lowest F1.
 
     With `rankings`, two more columns.  Sorting takes the script of a page.
     """
-    rows = [one for one in metrics.per_class if one.label in metrics.occurring]
-    caption: str = Phrase("Precision, recall and F1 of each label", "evaluate.classes.about")
-    if most is not None and len(rows) > most:
-        rows = _lowest(rows, most)
-        caption = f"{caption}: the {most} of {len(metrics.occurring):,} labels with the lowest F1"
-    areas = {one.label: (one.roc_auc, one.average_precision) for one in rankings}
-    cells, values = [], []
-    for one in rows:
-        shares = one.precision, one.recall, one.f1
-        more = areas.get(one.label, (math.nan, math.nan)) if rankings else ()
-        values.append([one.label, *shares, one.support, *(-1.0 if math.isnan(area) else area for area in more)])
-        written = ("–" if math.isnan(area) else f"{area:.4f}" for area in more)
-        cells.append([one.label, *map(percent, shares), f"{one.support:,}", *written])
-    blank = ["", ""] if rankings else []
-    columns = [*words(_LABEL), *numbers(_PRECISION, _RECALL, _F1, _DOCUMENTS)]
-    columns += numbers("ROC AUC", "average precision") if rankings else []
+    every = [one for one in metrics.per_class if one.label in metrics.occurring]
+    areas = {"ROC AUC": "roc_auc", "average precision": "average_precision"} if rankings else {}
+    more = {name: {one.label: getattr(one, field) for one in rankings} for name, field in areas.items()}
+    table = _labels_table(every, most, more)
     means = (("macro", metrics.macro[:3]), ("micro", metrics.micro))
-    return Table(
-        columns,
-        cells,
-        caption=caption,
-        feet=[[name, *map(percent, shares), f"{metrics.n:,}", *blank] for name, shares in means],
-        values=values if is_sortable else None,
-        is_long=len(rows) > _MANY_ROWS,
-    )
+    feet = [[name, *map(percent, shares), f"{metrics.n:,}", *[""] * len(more)] for name, shares in means]
+    caption = table.caption
+    if len(table.rows) < len(every):
+        caption = f"{caption}: the {most} of {len(every):,} labels with the lowest F1"
+    return replace(table, caption=caption, feet=feet, values=table.values if is_sortable else None)
+
+
+def _labels_table(
+    every: Sequence[Any], most: int | None, more: Mapping[str, Mapping[Label, float]], digits: int = 4
+) -> Table:
+    """The labels with the lowest F1, of equal ones those with more documents, in their order; `more` has columns."""
+    order = sorted(range(len(every)), key=lambda k: (every[k].f1, -every[k].support))
+    cells, values = [], []
+    for one in (every[k] for k in sorted(order[:most])):
+        shares, others = (
+            (one.precision, one.recall, one.f1),
+            [column.get(one.label, math.nan) for column in more.values()],
+        )
+        values.append([one.label, *shares, one.support, *(-1.0 if math.isnan(value) else value for value in others)])
+        written = ("–" if math.isnan(value) else f"{value:.{digits}f}" for value in others)
+        cells.append([one.label, *map(percent, shares), f"{one.support:,}", *written])
+    columns = [*words(_LABEL), *numbers(_PRECISION, _RECALL, _F1, _DOCUMENTS, *more)]
+    caption = Phrase("Precision, recall and F1 of each label", "evaluate.classes.about")
+    return Table(columns, cells, caption=caption, values=values, is_long=len(cells) > _MANY_ROWS)
 
 
 def calibration_chart(evaluation: Evaluation) -> Markup:
@@ -366,10 +323,10 @@ def calibration_chart(evaluation: Evaluation) -> Markup:
 
 def bins_table(evaluation: Evaluation) -> Table:
     """The numbers of the calibration chart."""
-    rows = []
-    for one in evaluation.reliability:
-        ends = f"{100 * one.low:.0f} – {100 * one.high:.0f} %"
-        rows.append([ends, percent(one.confidence), percent(one.accuracy), f"{one.doc_count:,}"])
+    rows = [
+        [f"{100 * low:.0f} – {100 * high:.0f} %", percent(confidence), percent(accuracy), f"{doc_count:,}"]
+        for low, high, confidence, accuracy, doc_count in evaluation.reliability
+    ]
     columns = [*words(_CONFIDENCE), *numbers(Phrase("mean", "evaluate.mean"), _ACCURACY, _DOCUMENTS)]
     return Table(columns, rows, caption=Phrase("Accuracy by confidence", "evaluate.reliability"))
 
@@ -402,31 +359,27 @@ def curve_table(curve: LearningCurve) -> Table:
 
 def rankings_html(rankings: Sequence[Ranking], chosen: Label) -> Markup:
     """ROC and precision-recall curves of each label against the rest, one of which stands out, and the choice of it."""
+    roc = Plane(Axis.share("false positives"), Axis.share("true positives"))
+    ranked = Plane(Axis.share("recall"), Axis.share("precision"))
     options, told = [], []
+    lines: list[tuple[Markup, Markup]] = []
     for k, one in enumerate(rankings):
         areas = f"ROC AUC {one.roc_auc:.4f}, average precision {one.average_precision:.4f}"
         is_chosen = one.label == chosen
         options.append(element("option", one.label, value=k, selected=is_chosen))
         told.append(element("p", isolated(one.label), f": {areas}", data_told=k, hidden=not is_chosen))
+        look = {"class_": "curve chosen" if is_chosen else "curve", "stroke_opacity": None if is_chosen else "0.3"}
+        precision, recall, _ = one.precision_recall
+        lines.append(
+            (roc.line(*one.roc[:2], data_curve=k, **look), ranked.line(recall, precision, data_curve=k, **look))
+        )
+    lines.sort(key=lambda both: "chosen" in both[0])  # on top of the others
+    curves, steps = (element("g", *drawn) for drawn in zip(*lines, strict=True))
     choice = element("label", "Label ", element("select", *options, class_="curves"), class_="choice", hidden=True)
-    roc = Plane(Axis.share("false positives"), Axis.share("true positives"))
-    ranked = Plane(Axis.share("recall"), Axis.share("precision"))
-    curves = {one.label: (one.roc.fpr, one.roc.tpr) for one in rankings}
-    steps = {one.label: (one.precision_recall.recall, one.precision_recall.precision) for one in rankings}
     of = counted(len(rankings), "label")
-    drawn = (
-        ("ROC", roc.draw(f"ROC curves of {of}", roc.diagonal(), _curves(roc, curves, chosen))),
-        ("Precision and recall", ranked.draw(f"Precision over recall of {of}", _curves(ranked, steps, chosen))),
+    charts = (
+        ("ROC", roc.draw(f"ROC curves of {of}", roc.diagonal(), curves)),
+        ("Precision and recall", ranked.draw(f"Precision over recall of {of}", steps)),
     )
-    pair = element("div", *(element("div", element("h3", name), svg) for name, svg in drawn), class_="pair")
+    pair = element("div", *(element("div", element("h3", name), chart) for name, chart in charts), class_="pair")
     return element("div", choice, *told, pair)
-
-
-def _curves(plane: Plane, curves: Mapping[Label, tuple[Any, Any]], chosen: Label) -> Markup:
-    lines = []
-    for k, (label, (xs, ys)) in enumerate(curves.items()):
-        is_chosen = label == chosen
-        look = {"class_": "curve chosen"} if is_chosen else {"class_": "curve", "stroke_opacity": "0.3"}
-        lines.append(plane.line(xs, ys, data_curve=k, **look))
-    lines.sort(key=lambda line: "chosen" in line)  # on top of the others
-    return element("g", *lines)

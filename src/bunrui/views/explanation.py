@@ -11,9 +11,8 @@ import heapq
 import json
 import math
 import re
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -48,13 +47,13 @@ _TELLING = 6
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """One feature of an explanation, and what it adds.
+    """A feature of an explanation, and its share of the difference of the scores.
 
     Attributes
     ----------
     feature : str
     value : float
-        What all occurrences of the feature add to the difference of the scores.
+        All occurrences of the feature together add this to the difference of the scores.
     count : int
         Occurrences in the document, also if the model reads only presence.
     spans : tuple of (start, end)
@@ -137,13 +136,9 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, in the types of JSON."""
-        contributions = [
-            {"feature": c.feature, "value": c.value, "count": c.count, "spans": [list(span) for span in c.spans]}
-            for c in self.contributions
-        ]
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        lists = {"contributions": contributions, "unknown": list(self.unknown)}
-        return fields | lists | {"probabilities": dict(self.probabilities)}
+        contributions = [asdict(one) | {"spans": [list(span) for span in one.spans]} for one in self.contributions]
+        copies = {"probabilities": dict(self.probabilities), "unknown": list(self.unknown)}
+        return vars(self) | copies | {"contributions": contributions}
 
     def to_json(self, *, indent: int | None = None) -> str:
         """`to_dict` as JSON."""
@@ -153,8 +148,7 @@ class Explanation:
         """HTML that needs nothing else: the text in colours, and a table of the largest contributions."""
         return fragment(explanation_html(self, shares=True))
 
-    def _repr_html_(self) -> str:
-        return self.to_html()
+    _repr_html_ = to_html
 
     def reverse(self) -> Explanation:
         """The same from the other side: why `against`, and not `label`."""
@@ -165,13 +159,48 @@ class Explanation:
         return replace(self, **sides, bias=-self.bias, contributions=values)
 
     def __rich__(self) -> Group:
-        return _terminal(self)
+        from rich.console import Group
+        from rich.style import Style
+        from rich.table import Column, Table
+        from rich.text import Text
+
+        (label, share), *other = _header(self)
+        header = Text.assemble((f" {label} ", _style(1, 1)), f" {share}")
+        for name, its_share in other:
+            header.append(" against ").append(f" {name} ", _style(-1, 1)).append(f" {its_share}")
+        parts: list[Any] = [header]
+        if self.text:
+            body = Text()
+            runs = list(_runs(self))
+            largest = max(abs(run.value) for run in runs)
+            for run in runs:
+                body.append(visible(self.text[run.start : run.end]), _style(run.value, largest))
+            more = len(self.text) - LONGEST_SHOWN
+            parts += ["", body.append(f" … ({more:,} more characters)" if more > 0 else "", "dim")]
+        right, left = Column(justify="right", no_wrap=True), Column(no_wrap=True)
+        table = Table.grid(right, left, Column(overflow="fold"), padding=(0, 2, 0, 0))
+        write, rows = _format(self), _rows(self)
+        largest = abs(rows[0].value)
+        for row in rows:
+            style = _style(row.value, largest) if row.is_feature else Style.null()
+            table.add_row(Text(write(row.value), style), row.times, Text(row.name, "" if row.is_feature else "dim"))
+        parts += ["", table]
+        if self.unknown:
+            parts.append(Text(f"not known: {_unknown(self)}", "dim"))
+        return Group(*parts)
 
     def __repr__(self) -> str:
         return f"<Explanation: {str(self).splitlines()[0]}; print it, or rich.print it for colour>"
 
     def __str__(self) -> str:
-        return _plain(self)
+        write = _format(self)
+        rows = [(write(row.value), row.times, row.name) for row in _rows(self)]
+        widths = [max(len(row[k]) for row in rows) for k in (0, 1)]
+        lines = [" against ".join(f"{name} {share}" for name, share in _header(self))]
+        lines += [f"  {value:>{widths[0]}}  {times:<{widths[1]}}  {name}" for value, times, name in rows]
+        if self.unknown:
+            lines.append(f"not known: {_unknown(self)}")
+        return "\n".join(lines)
 
 
 # --- the parts that all of them show
@@ -200,8 +229,6 @@ class _Row(NamedTuple):
     times: str
     value: float
     is_feature: bool = False
-    key: str = ""  # of a translation
-    n: int = 0
 
 
 def _rows(explanation: Explanation) -> list[_Row]:
@@ -210,9 +237,9 @@ def _rows(explanation: Explanation) -> list[_Row]:
     rest = explanation.contributions[_ROWS:]
     if rest:
         total = math.fsum(c.value for c in rest)
-        rows.append(_Row(f"({len(rest):,} more)", "", total, key="explain.rest", n=len(rest)))
-    rows.append(_Row("(before reading)", "", explanation.bias, key="explain.bias"))
-    rows.append(_Row("(in all)", "", explanation.difference, key="explain.sum"))
+        rows.append(_Row(Phrase(f"({len(rest):,} more)", "explain.rest", n=len(rest)), "", total))
+    rows.append(_Row(Phrase("(before reading)", "explain.bias"), "", explanation.bias))
+    rows.append(_Row(Phrase("(in all)", "explain.sum"), "", explanation.difference))
     return rows
 
 
@@ -243,36 +270,14 @@ class _Run(NamedTuple):
 
 def _runs(explanation: Explanation) -> Iterator[_Run]:
     values = explanation.characters()[:LONGEST_SHOWN]
-    changes: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    standing: list[set[int]] = [set() for _ in values]
     for place, contribution in enumerate(explanation.contributions):
         for start, end in contribution.spans:
-            changes[start].append((place, 1))
-            changes[end].append((place, -1))
-    standing: Counter[int] = Counter()
+            for at in range(start, min(end, len(values))):
+                standing[at].add(place)
     for value, equal in groupby(range(len(values)), values.__getitem__):
         inside = list(equal)
-        places: set[int] = set(standing)
-        for at in inside:
-            if at in changes:
-                for place, change in changes[at]:
-                    standing[place] += change
-                standing = +standing
-                places = set(standing) if at == inside[0] else places | set(standing)
-        yield _Run(inside[0], inside[-1] + 1, value, places)
-
-
-# --- plain
-
-
-def _plain(explanation: Explanation) -> str:
-    write = _format(explanation)
-    rows = [(write(row.value), row.times, row.name) for row in _rows(explanation)]
-    widths = [max(len(row[k]) for row in rows) for k in (0, 1)]
-    lines = [" against ".join(f"{name} {share}" for name, share in _header(explanation))]
-    lines += [f"  {value:>{widths[0]}}  {times:<{widths[1]}}  {name}" for value, times, name in rows]
-    if explanation.unknown:
-        lines.append(f"not known: {_unknown(explanation)}")
-    return "\n".join(lines)
+        yield _Run(inside[0], inside[-1] + 1, value, set().union(*(standing[at] for at in inside)))
 
 
 # --- the terminal
@@ -289,40 +294,6 @@ def _style(value: float, largest: float) -> Style:
     if strength < 0.1:
         return Style()
     return shade(_FOR if value > 0 else _AGAINST, strength) + Style(bold=strength > 0.7, underline=value < 0)
-
-
-def _terminal(explanation: Explanation) -> Group:
-    from rich.console import Group
-    from rich.style import Style
-    from rich.table import Table
-    from rich.text import Text
-
-    (label, share), *other = _header(explanation)
-    header = Text.assemble((f" {label} ", _style(1, 1)), f" {share}")
-    for name, its_share in other:
-        header.append(" against ").append(f" {name} ", _style(-1, 1)).append(f" {its_share}")
-    parts: list[Any] = [header]
-    if explanation.text:
-        body = Text()
-        runs = list(_runs(explanation))
-        largest = max(abs(run.value) for run in runs)
-        for run in runs:
-            body.append(visible(explanation.text[run.start : run.end]), _style(run.value, largest))
-        left = len(explanation.text) - LONGEST_SHOWN
-        parts += ["", body.append(f" … ({left:,} more characters)" if left > 0 else "", "dim")]
-    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    write, rows = _format(explanation), _rows(explanation)
-    largest = abs(rows[0].value)
-    for row in rows:
-        style = _style(row.value, largest) if row.is_feature else Style.null()
-        table.add_row(Text(write(row.value), style), row.times, Text(row.name, "" if row.is_feature else "dim"))
-    parts += ["", table]
-    if explanation.unknown:
-        parts.append(Text(f"not known: {_unknown(explanation)}", "dim"))
-    return Group(*parts)
 
 
 # --- HTML
@@ -400,17 +371,14 @@ def _title(explanation: Explanation, places: set[int], write: Callable[[float], 
 
 
 def _contributions(explanation: Explanation) -> Markup:
-
     write, rows = _format(explanation), _rows(explanation)
     largest = abs(rows[0].value) or 1.0
     lines = []
     for row in rows:
-        words = {"n": row.n} if row.n else {}
-        name = isolated(row.name) if row.is_feature else element("span", Phrase(row.name, row.key, **words))
+        name = isolated(row.name) if row.is_feature else element("span", row.name)
         size = 50 * min(abs(row.value) / largest, 1.0) if row.is_feature else 0.0
-        bar = element(
-            "rect", x=50 - size * (row.value < 0), width=size, height=8, fill=ORANGE if row.value < 0 else BLUE
-        )
+        x, colour = (50 - size, ORANGE) if row.value < 0 else (50, BLUE)
+        bar = element("rect", x=x, width=size, height=8, fill=colour)
         cells = (
             element("th", name, scope="row"),
             element("td", row.times, class_="number"),
@@ -467,15 +435,10 @@ def telling_words(explanation: Explanation) -> Markup | None:
     if not first:
         return None
     largest = abs(first[0].value)
-    words = [
-        element(
-            "span",
-            isolated(spell(one.feature)),
-            f" {one.value:+.2f}".replace("-", "−"),
-            class_=_level(one.value, largest),
-        )
-        for one in first
-    ]
+    words = []
+    for one in first:
+        value = f" {one.value:+.2f}".replace("-", "−")
+        words.append(element("span", isolated(spell(one.feature)), value, class_=_level(one.value, largest)))
     return element("p", joined(words), class_="said")
 
 

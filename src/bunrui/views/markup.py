@@ -44,7 +44,7 @@ class Phrase(str):
     key : str
         The name of the translation in `service/web/lang`.
     words : str or int
-        What the translation says besides.
+        The values that the translation inserts.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Phrase(str):
     words: dict[str, str | int]
 
     def attributes(self, name: str) -> dict[str, str]:
-        """How an element tells the page about the phrase."""
+        """The attributes by which the page finds the translation."""
         words = {"data_words": json.dumps(self.words)} if self.words else {}
         return {name: self.key} | words
 
@@ -94,11 +94,12 @@ def element(name: str, /, *children: Any, **attributes: Any) -> Markup:
         attributes |= label.attributes("data_t_label")
     if len(children) == 1 and isinstance(children[0], Phrase):
         attributes |= children[0].attributes("data_t")
-    written = "".join(
-        f" {_name(key)}" if value is True else f' {_name(key)}="{escaped(_value(value))}"'
-        for key, value in attributes.items()
-        if value is not None and value is not False
-    )
+    written = ""
+    for key, value in attributes.items():
+        if value is not None and value is not False:
+            written += f" {key.removesuffix('_').replace('_', '-')}"
+            if value is not True:
+                written += f'="{escaped(number(value) if isinstance(value, float) else str(value))}"'
     if name in _EMPTY:
         return Markup(f"<{name}{written}>")
     return Markup(f"<{name}{written}>{joined(children)}</{name}>")
@@ -130,7 +131,7 @@ def number(value: float) -> str:
 
 
 def text_width(text: str, size: float) -> float:
-    """About how wide a text is drawn in letters of a size: characters of East Asia are twice as wide as others."""
+    """The approximate width of a text in letters of a size: characters of East Asia are twice as wide as others."""
     from rich.cells import cell_len
 
     return _WIDE * size * cell_len(visible(text))
@@ -155,14 +156,6 @@ def fit(text: Any, width: float, size: float = 1 / _WIDE) -> str:
     return f"{ends[0].rstrip()}…{ends[1].lstrip()}"
 
 
-def _name(key: str) -> str:
-    return key.removesuffix("_").replace("_", "-")
-
-
-def _value(value: Any) -> str:
-    return number(value) if isinstance(value, float) else str(value)
-
-
 # --- a page, and a piece of a notebook
 
 
@@ -173,9 +166,14 @@ class Section(NamedTuple):
     heading: str
     body: Markup
 
+    def draw(self) -> Markup:
+        """The element of the page."""
+        heading = element("h2", self.heading, id=f"{self.id}-heading")
+        return element("section", heading, self.body, id=self.id, aria_labelledby=f"{self.id}-heading")
+
 
 def section(id: str, heading: str, *children: Markup | None, note: str = "") -> Section:
-    """A part of a page, with a line below its heading that says what is to be seen."""
+    """A part of a page; `note` is a line below its heading."""
     about = element("p", note, class_="muted") if note else None
     return Section(id, heading, joined((about, *children)))
 
@@ -197,7 +195,7 @@ def page(title: str, about: Markup, sections: Sequence[Section], heading: Markup
     links = [element("a", one.heading, href=f"#{one.id}") for one in sections]
     contents = element("nav", *links, aria_label="Contents") if len(links) > 1 else None
     header = element("header", brand, element("h1", heading or title), about, contents)
-    main = element("main", *map(_draw, sections))
+    main = element("main", *(one.draw() for one in sections))
     return document(title, (header, main), asset("views.css"), asset("views.js"), class_="report")
 
 
@@ -237,11 +235,6 @@ def _results() -> str:
     blend = "color-mix(in srgb,currentColor {}%,transparent)"
     colours = f"--for:#0072b2;--against:#e69f00;--muted:{blend.format(70)};--line:{blend.format(18)};"
     return colours + asset("views.css").partition("/* results */")[2].partition("/* pages */")[0]
-
-
-def _draw(one: Section) -> Markup:
-    heading = element("h2", one.heading, id=f"{one.id}-heading")
-    return element("section", heading, one.body, id=one.id, aria_labelledby=f"{one.id}-heading")
 
 
 def _digest(source: str) -> str:

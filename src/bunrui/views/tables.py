@@ -24,8 +24,8 @@ class Column(NamedTuple):
     is_number : bool
         Numbers stand on the right.
     overflow : str
-        How a terminal without enough room shows it: `keep` it, `cut` its end, `fold` it into several lines, or `grow`,
-        which cuts it too, and else takes all the room there is.
+        A terminal without enough room keeps the column (`keep`), cuts its end (`cut`), or folds it into several lines
+        (`fold`).  A column with `grow` takes all the room that is left, and is cut, too.
     width, max_width : int, optional
         Cells in the terminal.
     """
@@ -65,7 +65,7 @@ class Table:
     styles : mapping from the number of a row to str
         `bold`, `dim`, `strike`: a style of rich, and a class of HTML.
     is_long : bool
-        Whether it scrolls in a box that is not as high as all rows.
+        Whether the table scrolls in a box.
     gap : int
         Cells between columns in the terminal.
 
@@ -147,10 +147,8 @@ class Table:
     def to_html(self) -> Markup:
         """A box with the table, which scrolls where it is too wide."""
         head = element("tr", *map(self._head, self.columns))
-        lines = [
-            self._row(row, self.values[k] if self.values is not None else None, self.styles.get(k))
-            for k, row in enumerate(self.rows)
-        ]
+        values = [None] * len(self.rows) if self.values is None else self.values
+        lines = [self._row(row, values[k], self.styles.get(k)) for k, row in enumerate(self.rows)]
         foot = element("tfoot", *map(self._row, self.feet)) if self.feet else None
         caption = element("caption", self.caption)
         kind = "sortable" if self.values is not None else None
@@ -216,7 +214,7 @@ _LONGEST = 120  # characters of a text
 
 
 def classifier_html(name: str, known: Mapping[str, str], n_docs: Mapping[Any, int]) -> str:
-    """A classifier: what is known of it, and the documents of each label, the largest first."""
+    """The facts of a classifier, and the documents of each label, the largest first."""
     largest = sorted(n_docs.items(), key=lambda item: (-item[1], str(item[0])))
     labels = some((f"{text_of(label)} ({n:,})" for label, n in largest), _MOST_LABELS) or "none yet"
     return fragment(Table(words("classifier", name), [*known.items(), ("labels", labels)], caption=name).to_html())
@@ -234,16 +232,11 @@ def words_html(found: Sequence[Any]) -> str:
 
 def audit_html(audit: Any) -> str:
     """The suspects of an audit, the most suspicious first."""
-    rows = [
-        [
-            str(suspect.row),
-            ", ".join(map(text_of, suspect.given)),
-            ", ".join(map(text_of, suspect.better)),
-            f"{suspect.probability:.4f}",
-            excerpt(str(audit.text(suspect.row)), _LONGEST),
-        ]
-        for suspect in audit.suspects[:_MOST_ROWS]
-    ]
+    rows = []
+    for suspect in audit.suspects[:_MOST_ROWS]:
+        labels = (", ".join(map(text_of, names)) for names in (suspect.given, suspect.better))
+        text = excerpt(str(audit.text(suspect.row)), _LONGEST)
+        rows.append([str(suspect.row), *labels, f"{suspect.probability:.4f}", text])
     more = f", the first {_MOST_ROWS} here" if len(audit.suspects) > _MOST_ROWS else ""
     n_copies = f", {len(audit.conflicts):,} texts with different labels" if audit.conflicts else ""
     caption = (
