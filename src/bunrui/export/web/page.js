@@ -19,15 +19,10 @@ function create(classifier, about, text) {
   let [timer, chosen] = [0, null];
   const { labels } = classifier;
   const area = h("textarea", { id: "text", rows: 5, dir: "auto", spellcheck: "false", hint: "export.hint" });
-  const headline = h("p", { class: "headline", "aria-live": "polite" });
-  const why = h("div", { class: "why" });
-  const shares = h("div", { class: "side shares" });
-  const result = h(
-    "section",
-    { class: "result", label: "predict.result" },
-    headline,
-    h("div", { class: "split" }, why, shares),
-  );
+  const headline = h("p.headline", { "aria-live": "polite" });
+  const why = h("div.why");
+  const shares = h("div.side.shares");
+  const result = h("section.result", { label: "predict.result" }, headline, h("div.split", why, shares));
 
   function run() {
     clearTimeout(timer);
@@ -46,17 +41,15 @@ function create(classifier, about, text) {
   function draw(found) {
     const { probabilities, contributions } = found;
     const order = ranked(found.scores);
-    replace(
-      headline,
+    replace(headline,
       data(labels[order[0]], { class: "label" }),
       " ",
-      h("span", { class: "share" }, percent(probabilities[order[0]])),
+      h("span.share", percent(probabilities[order[0]])),
     );
     replace(why, h("h2", { t: "predict.why" }), contributions ? explanation(found, labels) : muted(LONG));
     const best = order.filter((c, place) => place < MOST_BARS || c === found.label);
     const left = labels.length - best.length;
-    replace(
-      shares,
+    replace(shares,
       h("h2", { t: "predict.shares" }),
       bars(
         best.map((c) => [labels[c], probabilities[c]]),
@@ -94,21 +87,17 @@ function create(classifier, about, text) {
 }
 
 const examples = (open) =>
-  h(
-    "div",
-    { class: "row examples" },
-    h("span", { class: "muted", t: "predict.examples" }),
+  h("div.row.examples",
+    h("span.muted", { t: "predict.examples" }),
     EXAMPLES.map((key) => button(key, () => open(t(key)), "chip")),
   );
 
 /** Where the page comes from, and what it lacks. */
 function origin(labels, { documents, model, version, pruning }) {
-  return h(
-    "footer",
-    { class: "muted" },
+  return h("footer.muted",
     h("p", { t: ["export.origin", { n: documents, labels, model, version }] }),
     h("p", { t: "export.offline" }),
-    pruning && h("p", { class: "pruning", t: lack(pruning) }),
+    pruning && h("p.pruning", { t: lack(pruning) }),
     pruning && h("p", { t: cost(pruning) }),
   );
 }
@@ -125,14 +114,12 @@ function cost({ before, after, documents }) {
 async function start() {
   const main = document.getElementById("main");
   const { about, phrases } = JSON.parse(document.getElementById("told").textContent);
-  const language = h(
-    "select",
-    { label: "page.language" },
+  const language = h("select", { label: "page.language" },
     Object.entries(LANGUAGES).map(([tag, name]) => h("option", { value: tag, lang: tag }, name)),
   );
   language.value = preferred(null);
   speak(language.value, phrases[language.value]);
-  document.querySelector("header").append(h("div", { class: "tools" }, language));
+  document.querySelector("header").append(h("div.tools", language));
   try {
     const weights = document.getElementById("weights");
     const classifier = new Classifier(await unpack(weights.textContent));
@@ -145,7 +132,7 @@ async function start() {
     });
   } catch (error) {
     const reason = visible(error.message);
-    replace(main, h("p", { class: "notice", role: "alert", t: ["export.broken", { reason }] }));
+    replace(main, h("p.notice", { role: "alert", t: ["export.broken", { reason }] }));
   }
   document.documentElement.dataset.ready = "";
 }

@@ -8,17 +8,15 @@ import { percent } from "./i18n.js";
  * some time ago, which are marked.
  */
 export function bars(entries, { most = 1, write = percent, choose, chosen, before, label } = {}) {
-  return h(
-    "ul",
-    { class: "bars", label },
+  return h("ul.bars", { label },
     entries.map(([name, value]) => {
-      const bar = h("span", { class: "bar" });
+      const bar = h("span.bar");
       bar.style.width = `${(100 * value) / most}%`;
-      const track = h("span", { class: "track", "aria-hidden": "true" }, bar);
+      const track = h("span.track", { "aria-hidden": "true" }, bar);
       if (before && Object.hasOwn(before, name)) track.append(mark(before[name] / most));
-      const inside = [data(name, { class: "name" }), track, h("span", { class: "number" }, write(value))];
+      const inside = [data(name, { class: "name" }), track, h("span.number", write(value))];
       const isPressed = { "aria-pressed": String(name === chosen) };
-      return h("li", {}, choose ? press(inside, () => choose(name), null, isPressed) : h("div", {}, inside));
+      return h("li", choose ? press(inside, () => choose(name), null, isPressed) : h("div", inside));
     }),
   );
 }
@@ -32,7 +30,7 @@ export function swing(value, largest) {
 }
 
 function mark(share) {
-  const element = h("span", { class: "mark" });
+  const element = h("span.mark");
   element.style.left = `${100 * share}%`;
   return element;
 }

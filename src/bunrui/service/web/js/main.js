@@ -101,15 +101,13 @@ async function checkToken() {
 
 function askToken(why) {
   const input = h("input", { type: "password", id: "secret", autocomplete: "off", required: true });
-  const wrong = h("p", { class: "warning", role: "alert" });
-  const form = h(
-    "form",
-    {},
+  const wrong = h("p.warning", { role: "alert" });
+  const form = h("form",
     h("h2", { t: "token.title" }),
     h("p", { t: "token.about" }),
-    h("p", { class: "field wide" }, h("label", { for: "secret", t: "token.label" }), input),
+    h("p.field.wide", h("label", { for: "secret", t: "token.label" }), input),
     wrong,
-    inRow(h("button", { type: "submit", class: "primary", t: "token.use" }), closer(() => dialog)),
+    inRow(h("button.primary", { type: "submit", t: "token.use" }), closer(() => dialog)),
   );
   const dialog = opened(form);
   form.addEventListener(
@@ -138,7 +136,7 @@ function forgetToken() {
 // --- dialogs
 
 function opened(content) {
-  const dialog = h("dialog", {}, content);
+  const dialog = h("dialog", content);
   document.body.append(dialog);
   dialog.addEventListener("close", () => dialog.remove());
   dialog.showModal();
@@ -150,15 +148,11 @@ const closer = (dialog) => button("page.close", () => dialog().close());
 function listKeys() {
   const turn = (isOff) => (isOff ? localStorage.setItem(KEYS_OFF, "1") : localStorage.removeItem(KEYS_OFF));
   const off = checkbox("keys-off", turn, Boolean(localStorage.getItem(KEYS_OFF)));
-  const line = (keys, key) => [h("dt", {}, keys.map((name) => h("kbd", {}, name))), h("dd", { t: key })];
+  const line = (keys, key) => [h("dt", keys.map((name) => h("kbd", name))), h("dd", { t: key })];
   const dialog = opened(
-    h(
-      "div",
-      {},
+    h("div",
       h("h2", { t: "keys.title" }),
-      h(
-        "dl",
-        { class: "keys" },
+      h("dl.keys",
         Object.entries(LETTERS).map(([letter, name]) => line([letter], `${name}.title`)),
         line(["/"], "keys.input"),
         line(["Ctrl", "Enter"], "keys.predict"),
@@ -198,8 +192,7 @@ function onKey(event) {
 
 function tellAbout() {
   const { info } = state;
-  replace(
-    place("about"),
+  replace(place("about"),
     data(info.service.file, { class: "file" }),
     h("span", { t: ["page.documents", { n: info.documents }] }),
     h("span", { title: info.choice?.line }, data(info.choice ? `auto: ${info.choice.candidate.model}` : info.model)),
@@ -208,10 +201,9 @@ function tellAbout() {
   show(notice, !canWrite() || !info.documents);
   const why = !info.documents ? "page.empty" : info.service.writable ? "page.readonly" : "page.onlyreads";
   const ways = !info.documents && canWrite() ? ["teach", "train"] : [];
-  replace(
-    notice,
+  replace(notice,
     h("span", { t: why }),
-    ways.map((name) => [" ", h("a", { class: "button", href: `#/${name}`, t: `${name}.title` })]),
+    ways.map((name) => [" ", h("a.button", { href: `#/${name}`, t: `${name}.title` })]),
   );
   show(place("token"), info.service.writable);
   bind(place("token"), canWrite() ? "token.forget" : "token.enter");

@@ -58,10 +58,10 @@ export function picker({ labels, chosen = [], several = false, onPick, key = "pi
     "aria-expanded": "false",
   });
   const list = h("ul", { id, role: "listbox", label: "picker.labels", "aria-multiselectable": several && "true" });
-  const left = h("p", { class: "muted", role: "status" });
-  const popup = h("div", { class: "popup", hidden: true }, list, left);
-  const chips = h("div", { class: "chips" });
-  const element = h("div", { class: "picker" }, several && chips, input, popup);
+  const left = h("p.muted", { role: "status" });
+  const popup = h("div.popup", { hidden: true }, list, left);
+  const chips = h("div.chips");
+  const element = h("div.picker", several && chips, input, popup);
 
   const isOpen = () => !popup.hidden;
   const resting = () => (several ? "" : visible(picked[0] ?? ""));
@@ -88,8 +88,7 @@ export function picker({ labels, chosen = [], several = false, onPick, key = "pi
     options = options.map((one, place) => ({ ...one, element: option(one, place) }));
     replace(list, options.map((one) => one.element));
     const more = found.length - MOST_DRAWN;
-    replace(
-      left,
+    replace(left,
       !options.length && h("span", { t: "picker.none" }),
       more > 0 && h("span", { t: ["picker.more", { n: more }] }),
     );
@@ -109,7 +108,7 @@ export function picker({ labels, chosen = [], several = false, onPick, key = "pi
         on: { mousedown: (event) => event.preventDefault(), click: () => pick(place) },
       },
       isNew ? h("span", { t: ["picker.make", { label: visible(name) }] }) : data(name),
-      beside !== undefined && h("span", { class: "number" }, typeof beside === "number" ? number(beside) : beside),
+      beside !== undefined && h("span.number", typeof beside === "number" ? number(beside) : beside),
     );
 
   function activate(place) {
@@ -147,8 +146,7 @@ export function picker({ labels, chosen = [], several = false, onPick, key = "pi
   const tell = (isNew = false) => onPick(several ? [...picked] : (picked[0] ?? null), isNew);
 
   function drawChips() {
-    replace(
-      chips,
+    replace(chips,
       picked.map((name) => {
         const drop = () => {
           picked = picked.filter((one) => one !== name);

@@ -18,16 +18,13 @@ export function problem(error) {
   if (error.name === "AbortError") return;
   const kind = error instanceof Problem ? error.kind : "page";
   const title = kind === "invalid" && error.fields.file ? "file" : kind;
-  replace(
-    place("alert"),
-    h(
-      "div",
-      {},
+  replace(place("alert"),
+    h("div",
       h("strong", { t: `problem.${title}` }),
       " ",
       why(BROAD.includes(kind) ? error.message : null, error.fields),
       error.ways?.map(({ t: key, run }) => button(key, run)),
-      h("button", { class: "quiet", type: "button", label: "page.close", on: { click: hush } }, "×"),
+      h("button.quiet", { type: "button", label: "page.close", on: { click: hush } }, "×"),
     ),
   );
   if (!(error instanceof Problem)) console.error(error);
@@ -47,9 +44,7 @@ export function why(message, fields = {}) {
   const key = choices ? "cause.choices" : `cause.${cause}`;
   if (!canSay(key, words)) return message && data(message);
   const isGeneral = GENERAL.includes(cause) && !choices;
-  return h(
-    "span",
-    {},
+  return h("span",
     file && !isGeneral && h("span", { t: [line ? "cause.line" : "cause.in", words] }),
     h("span", { t: [key, words] }),
     isGeneral && h("small", { lang: "en" }, " ", data(message)),
@@ -109,9 +104,9 @@ export function lastOf() {
 export async function withProgress(target, start, unit = "job.documents") {
   const aborting = new AbortController();
   const bar = h("progress", { label: "job.progress" });
-  const count = h("span", { class: "muted" });
+  const count = h("span.muted");
   const cancel = button("job.cancel", () => aborting.abort(), "quiet");
-  const element = h("div", { class: "progress" }, bar, count, cancel);
+  const element = h("div.progress", bar, count, cancel);
   const progress = ({ progress: { done, total } }) => {
     if (total) Object.assign(bar, { max: total, value: done });
     bind(count, total ? unit : "job.waiting", { done, total });
@@ -189,4 +184,4 @@ export function lasting(name, target, show, { unit, grow = () => {} } = {}) {
 
 /** A line that says that the classifier was changed after something was measured; null if it was not. */
 export const aged = ({ transactions }) =>
-  transactions === state.info.transactions ? null : h("p", { class: "warning", t: "job.old" });
+  transactions === state.info.transactions ? null : h("p.warning", { t: "job.old" });

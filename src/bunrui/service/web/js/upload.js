@@ -26,10 +26,8 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
   let files = []; // as the service has them: { id, name }
   let seen = null;
   let wanted = {};
-  const about = h("fieldset", { class: "inspected", "aria-live": "polite" });
-  const drop = h(
-    "fieldset",
-    { class: "drop large" },
+  const about = h("fieldset.inspected", { "aria-live": "polite" });
+  const drop = h("fieldset.drop.large",
     h("p", { t: labelled ? "upload.drop" : "upload.dropone" }),
     muted("upload.formats"),
     inRow(fileButton("upload.choose", (chosen) => take(chosen), ACCEPT, labelled)),
@@ -92,9 +90,8 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
     const redraw = (skips) => replace(below, seen && footer(seen, skips));
     const skip = checkbox(`${prefix}skip`, redraw);
     redraw(false);
-    replace(
-      about,
-      files.map(({ name }) => h("h3", {}, data(name))),
+    replace(about,
+      files.map(({ name }) => h("h3", data(name))),
       inRow(
         seen?.columns.length > 0 && columns("text", seen.columns),
         labelled && seen?.columns.length > 0 && wanted.given === null && columns("label", seen.choices),
@@ -103,15 +100,11 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
       ),
       typeof seen?.header === "boolean" && naming(),
       labelled && seen?.columns.length > 0 && seen.label === null && wanted.given === null
-        && h("p", { class: "warning", t: "train.nolabel" }),
+        && h("p.warning", { t: "train.nolabel" }),
       seen && preview(),
       seen?.skipped > 0 && [
-        h("p", { class: "warning", t: ["train.skipped", { n: seen.skipped }] }),
-        h(
-          "ul",
-          { class: "muted" },
-          seen.problems.slice(0, 3).map((line, place) => h("li", {}, why(line, seen.causes[place]))),
-        ),
+        h("p.warning", { t: ["train.skipped", { n: seen.skipped }] }),
+        h("ul.muted", seen.problems.slice(0, 3).map((line, place) => h("li", why(line, seen.causes[place])))),
         tick("train.skip", skip),
       ],
       below,
@@ -140,7 +133,7 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
       key: "upload.all",
       onPick: alone((label) => inspect({ given: label, label: label === null ? null : wanted.label })),
     });
-    return h("span", { class: "field" }, h("span", { t: "upload.all" }), pick);
+    return h("span.field", h("span", { t: "upload.all" }), pick);
   }
 
   function encodings() {
@@ -163,12 +156,8 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
     const names = seen.columns.length ? seen.columns : Object.keys(seen.rows[0] ?? {});
     const isLabel = (name) => labelled && wanted.given === null && name === seen.label;
     const kind = (name) => (name === seen.text ? "is-text" : isLabel(name) ? "is-label" : "");
-    return h(
-      "div",
-      { class: "scroll", tabindex: 0, role: "region", label: "train.rows" },
-      table(
-        { class: "plain rows" },
-        names.map((name) => h("th", { scope: "col", class: kind(name) }, data(name))),
+    return h("div.scroll", { tabindex: 0, role: "region", label: "train.rows" },
+      table({ class: "plain rows" }, names.map((name) => h("th", { scope: "col", class: kind(name) }, data(name))),
         seen.rows.map((cells) => names.map((name) => h("td", { class: kind(name) }, data(cell(cells[name]))))),
       ),
     );

@@ -23,14 +23,14 @@ export function create() {
   let keys = null; // of labels: a key means one label as long as the tab is open
   const done = []; // what was decided, to take it back: changes, and null where the label was kept
   const running = h("div");
-  const card = h("div", { class: "card", tabindex: -1 });
+  const card = h("div.card", { tabindex: -1 });
   const locked = muted("audit.readonly");
   const begin = button("audit.go", () => start(), "primary");
 
   const kept = () => JSON.parse(sessionStorage.getItem(KEPT) ?? "[]");
   const keepAll = (digests) => sessionStorage.setItem(KEPT, JSON.stringify(digests));
 
-  const deciding = h("fieldset", {}, card);
+  const deciding = h("fieldset", card);
   const alone = oneAtATime((isBusy) => {
     deciding.disabled = isBusy;
     lock();
@@ -72,19 +72,16 @@ export function create() {
       share: percent(one.suggested_probability),
       own: percent(one.probability),
     };
-    replace(
-      card,
+    replace(card,
       muted(["audit.place", { at: at + 1, of: suspects.length, total }]),
       said(),
       one.doubts.length
-        ? [h("p", { class: "doubt", t: ["audit.set", { given }] }), h("ul", {}, one.doubts.map(about))]
-        : h("p", { class: "doubt", t: ["audit.doubt", words] }),
+        ? [h("p.doubt", { t: ["audit.set", { given }] }), h("ul", one.doubts.map(about))]
+        : h("p.doubt", { t: ["audit.doubt", words] }),
       one.explanation && one.explanation.against !== null
         ? [speaking(given, one.explanation.contributions), drawing(one.html)]
-        : h("p", { class: "text", dir: "auto" }, visible(one.text)),
-      h(
-        "div",
-        { class: "row decide" },
+        : h("p.text", { dir: "auto" }, visible(one.text)),
+      h("div.row.decide",
         key("k", "audit.keep", given, keep),
         isOne && !one.doubts.length
           ? key("r", "audit.relabel", visible(one.suggested), () => choose(one.suggested))
@@ -109,10 +106,8 @@ export function create() {
   function speaking(label, contributions) {
     const against = contributions.filter(({ value }) => value > 0).slice(0, MOST_WORDS);
     const largest = against[0]?.value;
-    return h(
-      "p",
-      { class: "speaking" },
-      h("span", { class: "muted", t: ["audit.against", { label }] }),
+    return h("p.speaking",
+      h("span.muted", { t: ["audit.against", { label }] }),
       against.map(({ feature, value }) => h("span", { class: level(-value, largest) }, data(shown(feature)))),
     );
   }
@@ -123,7 +118,7 @@ export function create() {
     const keyed = [...keys].filter(([label]) => known.includes(label));
     return [
       muted("audit.others"),
-      h("div", { class: "chips" }, keyed.map(([label, name]) => labelButton(name, label, () => choose(label)))),
+      h("div.chips", keyed.map(([label, name]) => labelButton(name, label, () => choose(label)))),
       picker({ labels: countedLabels(), onPick: (label) => label !== null && choose(label) }),
     ];
   }
@@ -178,8 +173,7 @@ export function create() {
     begin.disabled = deciding.disabled || !canWrite();
   };
   events.addEventListener("info", lock);
-  const element = view(
-    "audit",
+  const element = view("audit",
     locked,
     inRow(begin),
     running,

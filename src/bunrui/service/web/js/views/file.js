@@ -26,15 +26,15 @@ export function create() {
   const changes = new Map(); // what was corrected, by row, to take it back
 
   const running = h("div");
-  const found = h("fieldset", { class: "found", hidden: true });
+  const found = h("fieldset.found", { hidden: true });
   const summary = h("div", { role: "status" });
-  const downloads = h("p", { class: "row" });
-  const labels = h("span", { class: "field" });
+  const downloads = h("p.row");
+  const labels = h("span.field");
   const search = h("input", { type: "search", id: "file-find", hint: "file.find", maxlength: 1000, autocomplete: "off" });
   const orders = ORDERS.map((name) => h("option", { value: name, t: `file.order.${name}` }));
   const order = choice("file-order", orders, "file", (name) => ask({ order: name }));
   const rows = h("tbody");
-  const place = h("p", { class: "row", "aria-live": "polite" });
+  const place = h("p.row", { "aria-live": "polite" });
 
   const alone = oneAtATime((isBusy) => {
     for (const part of [files.about, rows]) part.toggleAttribute("aria-busy", isBusy);
@@ -53,9 +53,7 @@ export function create() {
     footer: () => [go, untaught],
   });
   const go = inRow(button("file.go", () => predict(false), "primary"));
-  const untaught = h(
-    "div",
-    {},
+  const untaught = h("div",
     h("p", { t: "file.unlearned" }),
     inRow(button("teach.these", () => teach(files.options(), false, files.names()[0]), "primary")),
   );
@@ -71,17 +69,15 @@ export function create() {
     summary,
     downloads,
     inRow(field("file.order", order), labels, field("file.search", search)),
-    h(
-      "div",
-      { class: "scroll", tabindex: 0, role: "region", label: "file.table" },
-      h(
-        "table",
-        { class: "plain answers" },
-        h(
-          "thead",
-          {},
-          h("tr", {}, heading("file.row", "file"), heading("file.text"), heading("file.label", "label"),
-            heading("file.share", "unsure", "sure")),
+    h("div.scroll", { tabindex: 0, role: "region", label: "file.table" },
+      h("table.plain.answers",
+        h("thead",
+          h("tr",
+            heading("file.row", "file"),
+            heading("file.text"),
+            heading("file.label", "label"),
+            heading("file.share", "unsure", "sure"),
+          ),
         ),
         rows,
       ),
@@ -140,24 +136,22 @@ export function create() {
 
   function drawAround() {
     const { documents, blank, skipped, problems, causes } = job.result;
-    replace(
-      summary,
-      job.name !== files.names()[0] && h("h3", {}, data(job.name)),
+    replace(summary,
+      job.name !== files.names()[0] && h("h3", data(job.name)),
       h("p", { t: ["file.done", { n: documents - blank }] }),
       blank > 0 && muted(["file.blank", { n: blank }]),
-      skipped > 0 && h("p", { class: "warning", t: ["train.skipped", { n: skipped }] }),
-      skipped > 0 && h("p", { class: "muted" }, why(problems[0], causes[0])),
+      skipped > 0 && h("p.warning", { t: ["train.skipped", { n: skipped }] }),
+      skipped > 0 && h("p.muted", why(problems[0], causes[0])),
       changes.size > 0 &&
-        h("p", { class: "row" },
+        h("p.row",
           h("span", { t: ["file.corrected", { n: changes.size }] }),
           button("file.again", () => predict(job.skip_bad, job.read, job.name)),
         ),
     );
-    replace(
-      downloads,
+    replace(downloads,
       h("span", { t: "file.download" }),
       FORMATS.map((format) =>
-        h("a", { class: "button", download: "", href: address(`/v1/downloads/${job.id}`, { format }) }, format),
+        h("a.button", { download: "", href: address(`/v1/downloads/${job.id}`, { format }) }, format),
       ),
       canWrite() && button("teach.these", () => teach(job.read, job.skip_bad, job.name)),
     );
@@ -192,8 +186,7 @@ export function create() {
     replace(rows, page.rows.map(line));
     const last = asked.offset + page.rows.length;
     const step = (key, offset, isThere) => button(key, () => ask({ offset }), null, { disabled: !isThere });
-    replace(
-      place,
+    replace(place,
       page.total > LIMIT && step("file.back", Math.max(0, asked.offset - LIMIT), asked.offset > 0),
       h("span", { t: ["file.place", { first: page.total ? asked.offset + 1 : 0, last, total: page.total }] }),
       page.total > LIMIT && step("file.next", asked.offset + LIMIT, last < page.total),
@@ -203,13 +196,11 @@ export function create() {
   function line(one) {
     const text = data(one.text.trim() || "–");
     const opener = press(text, () => open(one, row), "quiet open", { "aria-expanded": "false" });
-    const row = h(
-      "tr",
-      { class: one.corrected && "corrected" },
-      h("td", { class: "number" }, number(one.line ?? one.row + 1)),
-      h("td", { class: "is-text" }, opener),
-      h("td", {}, one.labels.length ? one.labels.map((label) => data(label, { class: "tag" })) : h("span", { t: "file.none" })),
-      h("td", { class: "number" }, one.corrected ? h("span", { t: "file.given" }) : one.probabilities.map(percent).join(" ")),
+    const row = h("tr", { class: one.corrected && "corrected" },
+      h("td.number", number(one.line ?? one.row + 1)),
+      h("td.is-text", opener),
+      h("td", one.labels.length ? one.labels.map((label) => data(label, { class: "tag" })) : h("span", { t: "file.none" })),
+      h("td.number", one.corrected ? h("span", { t: "file.given" }) : one.probabilities.map(percent).join(" ")),
     );
     return row;
   }
@@ -238,8 +229,8 @@ export function create() {
   }
 
   function openWith({ whole, marked }, one, row) {
-    const parts = [h("div", { class: "why" }, marked), h("div", { class: "side" }, fixing(whole, row))];
-    const detail = h("tr", { class: "detail" }, h("td", { colspan: 4 }, h("div", { class: "split" }, parts)));
+    const parts = [h("div.why", marked), h("div.side", fixing(whole, row))];
+    const detail = h("tr.detail", h("td", { colspan: 4 }, h("div.split", parts)));
     row.after(detail);
     row.querySelector("[aria-expanded]").setAttribute("aria-expanded", "true");
     opened = { row: one.row, line: row, detail };
@@ -254,7 +245,7 @@ export function create() {
       job.result.several
         ? setPicker(button("file.learn"), learn, { ...options, chosen: whole.labels })
         : picker({ ...options, onPick: (label) => label !== null && learn([label]) }),
-      changes.has(whole.row) && h("p", {}, button("predict.undo", () => takeBack(whole, row))),
+      changes.has(whole.row) && h("p", button("predict.undo", () => takeBack(whole, row))),
     ];
   }
 

@@ -25,15 +25,14 @@ export function create() {
   const name = h("input", { type: "text", id: "author", maxlength: 100, autocomplete: "name" });
   name.value = author.get();
   name.addEventListener("change", () => author.set(name.value.trim()));
-  const outcome = h("div", { class: "outcome", role: "status" });
-  const list = h("ol", { class: "changes" });
+  const outcome = h("div.outcome", { role: "status" });
+  const list = h("ol.changes");
   const more = button("history.older", () => readOlder(), null, { hidden: true });
-  const past = h("fieldset", {}, list, more);
+  const past = h("fieldset", list, more);
   const found = browser();
   const locked = muted("history.readonly");
-  const signing = h("p", {}, field("history.name", name));
-  const element = view(
-    "history",
+  const signing = h("p", field("history.name", name));
+  const element = view("history",
     h("h3", { t: "history.changes" }),
     signing,
     outcome,
@@ -83,10 +82,9 @@ export function create() {
 
   function draw() {
     const standing = changes.filter((change) => !change.undone);
-    replace(
-      list,
+    replace(list,
       changes.map((change) => line(change, standing)),
-      !changes.length && h("li", { class: "muted", t: "history.empty" }),
+      !changes.length && h("li.muted", { t: "history.empty" }),
     );
     show(more, older !== null);
   }
@@ -94,19 +92,15 @@ export function create() {
   function line(change, standing) {
     const after = standing.filter(({ number }) => number > change.number);
     const isLast = change === standing[0];
-    const behind = h("div", { class: "behind" });
+    const behind = h("div.behind");
     const press = (key, act, kind = "quiet") => canWrite() && button(key, act, kind);
     const look = oneAtATime()((begin) => openBehind(change, behind, opening, look, begin));
     const opening = press("history.show", () => look(null));
     const asking = h("div", { role: "alert" });
-    return h(
-      "li",
-      { class: change.undone && "undone", "data-number": change.number },
-      h("p", { class: "what" }, told(change), poolChange(change), chosenModel(change)),
-      h(
-        "p",
-        { class: "facts muted" },
-        h("span", { class: "number" }, `#${change.number}`),
+    return h("li", { class: change.undone && "undone", "data-number": change.number },
+      h("p.what", told(change), poolChange(change), chosenModel(change)),
+      h("p.facts.muted",
+        h("span.number", `#${change.number}`),
         h("time", { datetime: change.time }, when(change.time)),
         change.note.by && data(change.note.by, { class: "who" }),
         change.undone && h("span", { t: undoing(change) }),
@@ -152,7 +146,7 @@ export function create() {
 
   const chosenModel = ({ note }) => {
     const model = note.choice?.candidate?.model;
-    return model && h("span", { class: "muted", t: ["history.chose", { model: visible(String(model)) }] });
+    return model && h("span.muted", { t: ["history.chose", { model: visible(String(model)) }] });
   };
 
   // --- the documents behind one
@@ -162,10 +156,9 @@ export function create() {
     opening.setAttribute("aria-expanded", String(!isOpen));
     if (isOpen) return void replace(place);
     const page = await get(address("/v1/documents", { change: change.number, begin, limit: 20 }));
-    const listed = place.querySelector("ul") ?? h("ul", { class: "documents" });
+    const listed = place.querySelector("ul") ?? h("ul.documents");
     listed.append(...page.documents.map((one) => item(one, { change })));
-    replace(
-      place,
+    replace(place,
       listed.firstChild || page.next !== null ? listed : muted("history.joined"),
       page.next !== null && button("history.more", () => look(page.next)),
     );
@@ -186,20 +179,15 @@ export function create() {
       place.parentElement.querySelector(".back")?.focus();
     };
     const sure = button("history.sure", () => takeBack(after[0].number, change.number), "primary");
-    replace(
-      place,
-      h(
-        "div",
-        { class: "asking" },
+    replace(place,
+      h("div.asking",
         h("p", { t: ["history.ask", { ...words, number: String(change.number) }] }),
-        h(
-          "ul",
-          {},
-          after.slice(0, MOST_ASKED).map((one) => h("li", {}, `#${one.number} `, told(one), poolChange(one))),
+        h("ul",
+          after.slice(0, MOST_ASKED).map((one) => h("li", `#${one.number} `, told(one), poolChange(one))),
           after.length > MOST_ASKED && h("li", { t: ["history.further", { n: after.length - MOST_ASKED }] }),
         ),
         others.length > 0 &&
-          h("p", { class: "warning", t: ["history.others", { names: others.map(visible).join(", ") }] }),
+          h("p.warning", { t: ["history.others", { names: others.map(visible).join(", ") }] }),
         inRow(sure, button("history.cancel", cancel)),
       ),
     );

@@ -39,32 +39,25 @@ export function create() {
     hint: "predict.hint",
     "aria-keyshortcuts": "Control+Enter",
   });
-  const examples = h("div", { class: "row examples", hidden: true });
-  const result = h("section", { class: "result", label: "predict.result", hidden: true });
-  const headline = h("p", { class: "headline", "aria-live": "polite" });
-  const named = h("p", { class: "muted", hidden: true });
-  const shares = h("div", { class: "shares" });
-  const fixing = h("fieldset", { class: "fixing" });
-  const change = h("div", { class: "change", role: "status" });
-  const why = h("div", { class: "why" });
-  const second = h("section", { class: "second", hidden: true });
+  const examples = h("div.row.examples", { hidden: true });
+  const result = h("section.result", { label: "predict.result", hidden: true });
+  const headline = h("p.headline", { "aria-live": "polite" });
+  const named = h("p.muted", { hidden: true });
+  const shares = h("div.shares");
+  const fixing = h("fieldset.fixing");
+  const change = h("div.change", { role: "status" });
+  const why = h("div.why");
+  const second = h("section.second", { hidden: true });
   const several = checkbox("several", () => drawFixing());
   const best = checkbox("best-thresholds", () => run());
   const other = h("select", { id: "other-model", on: { change: () => run() } });
-  const linking = h("div", { class: "row" });
+  const linking = h("div.row");
   const elsewhere = same(snippets);
-  const own = h(
-    "div",
-    { class: "own" },
-    headline,
-    named,
-    h("div", { class: "split" }, why, h("div", { class: "side" }, shares, fixing, change)),
-  );
-  result.append(h("div", { class: "models" }, own, second), linking, elsewhere);
+  const own = h("div.own", headline, named, h("div.split", why, h("div.side", shares, fixing, change)));
+  result.append(h("div.models", own, second), linking, elsewhere);
 
-  const drop = h("div", { class: "drop" }, h("label", { for: "text", t: "predict.text" }), area);
-  const element = view(
-    "predict",
+  const drop = h("div.drop", h("label", { for: "text", t: "predict.text" }), area);
+  const element = view("predict",
     drop,
     inRow(
       button("predict.go", () => run(), "primary"),
@@ -164,13 +157,12 @@ export function create() {
   const shownShares = () => (found.set ?? found).probabilities;
 
   function drawHeadline(target, names, probabilities) {
-    replace(
-      target,
+    replace(target,
       names.length
         ? names.map((name) => [
             data(name, { class: "label" }),
             " ",
-            h("span", { class: "share" }, percent(probabilities[name])),
+            h("span.share", percent(probabilities[name])),
           ])
         : h("span", { t: "predict.nolabel" }),
     );
@@ -183,8 +175,7 @@ export function create() {
     const left = entries.length - MOST_BARS;
     const choose = found.explanation && ((label) => run(label));
     const chosen = found.chosen;
-    replace(
-      shares,
+    replace(shares,
       h("h3", { t: found.set ? "predict.each" : "predict.shares" }),
       bars(entries.filter(isShown), { choose, chosen, before, label: "predict.shares" }),
       left > 0 && [
@@ -212,7 +203,7 @@ export function create() {
     const shortened = Array.from(answer.text.slice(0, 20000)).slice(0, 2000).join("");
     return [
       muted(["predict.long", { n: LONGEST_EXPLAINED }]),
-      h("div", { class: "text", dir: "auto" }, `${visible(shortened)} …`),
+      h("div.text", { dir: "auto" }, `${visible(shortened)} …`),
     ];
   }
 
@@ -222,10 +213,9 @@ export function create() {
     show(bind(named, "predict.own", { model: answering() }), Boolean(beside));
     result.classList.toggle("two", Boolean(beside));
     if (!beside) return replace(second);
-    const answer = h("p", { class: "headline" });
+    const answer = h("p.headline");
     drawHeadline(answer, [beside.label], beside.probabilities);
-    replace(
-      second,
+    replace(second,
       answer,
       muted(["predict.by", { model: beside.model }]),
       bars(ranked(beside.probabilities).slice(0, MOST_BARS), { label: "predict.shares" }),
@@ -237,8 +227,7 @@ export function create() {
   function drawFixing() {
     if (!found) return;
     if (!canWrite()) return replace(fixing, muted("predict.readonly"));
-    replace(
-      fixing,
+    replace(fixing,
       h("h3", { t: "predict.fix" }),
       several.checked ? fixSet() : fixOne(),
       tick("predict.several", several),
@@ -254,7 +243,7 @@ export function create() {
     const chip = ([name]) =>
       press(data(name), () => fix(name), "chip", { label: ["predict.thisis", { label: visible(name) }] });
     return [
-      h("div", { class: "chips" }, counted().slice(0, MOST_CHIPS).map(chip)),
+      h("div.chips", counted().slice(0, MOST_CHIPS).map(chip)),
       picker({ labels: counted(), onPick: fix }),
     ];
   }
@@ -290,8 +279,7 @@ export function create() {
       lines.push(["predict.moved", { was: then[0], before: then[1], now: now[0], after: now[1] }]);
     }
     const isUndoable = done !== null && done.transaction !== null;
-    replace(
-      change,
+    replace(change,
       lines.map((line) => h("p", { t: line })),
       isUndoable && button("predict.undo", () => takeBack(done)),
     );
@@ -324,9 +312,8 @@ export function create() {
     const seen = wasSeen;
     const texts = canWrite() && state.info.keep === "text" ? await ownExamples() : demoExamples();
     if (seen !== wasSeen) return; // the token was forgotten meanwhile
-    replace(
-      examples,
-      h("span", { class: "muted", t: "predict.examples" }),
+    replace(examples,
+      h("span.muted", { t: "predict.examples" }),
       texts.map(({ text, digest = null }) => {
         const short = Array.from(text).slice(0, SHORT_EXAMPLE).join("");
         const name = visible(short.length < text.length ? `${short}…` : text);

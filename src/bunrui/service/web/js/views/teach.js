@@ -66,12 +66,12 @@ export function create() {
     alone,
     begin() {},
     footer: (_, skip_bad) => [
-      h("p", { class: "field wide" }, h("label", { for: "teach-labels", t: "teach.labels" }), names),
+      h("p.field.wide", h("label", { for: "teach-labels", t: "teach.labels" }), names),
       inRow(button("teach.go", () => take({ read: files.options(), skip_bad, name: files.names()[0] }), "primary")),
     ],
   });
-  const beginning = h("div", {}, files.drop, files.about, running);
-  const card = h("div", { class: "card", tabindex: -1 });
+  const beginning = h("div", files.drop, files.about, running);
+  const card = h("div.card", { tabindex: -1 });
   // From the search back to the keys: leaving the field closes its list.
   card.addEventListener("keydown", ({ key }) => key === "Escape" && card.focus(), { capture: true });
   const several = checkbox("teach-several", () => {
@@ -85,18 +85,14 @@ export function create() {
     measure();
   });
   const measured = h("div", { "aria-live": "polite" });
-  const place = h("p", { class: "muted" });
+  const place = h("p.muted");
   const pool = h("input", { type: "checkbox", id: "teach-pool", "aria-describedby": "teach-help" });
-  const help = h("p", { class: "muted", id: "teach-help", "aria-live": "polite" });
-  const session = h(
-    "div",
-    { class: "teaching" },
-    h("div", {}, place, card),
-    h(
-      "aside",
-      { label: "teach.progress" },
+  const help = h("p.muted", { id: "teach-help", "aria-live": "polite" });
+  const session = h("div.teaching",
+    h("div", place, card),
+    h("aside", { label: "teach.progress" },
       measured,
-      h("p", {}, field("teach.wish", wish)),
+      h("p", field("teach.wish", wish)),
       tick("teach.several", several),
       tick("teach.pool", pool),
       help,
@@ -203,8 +199,7 @@ export function create() {
   const left = () => Math.max(known.documents - known.answers - known.skipped, 0);
 
   function drawPlace() {
-    replace(
-      place,
+    replace(place,
       h("span", { t: ["teach.place", { answers: known.answers, left: left() }] }),
       known.copies > 0 && [" · ", h("span", { t: ["teach.copies", { n: known.copies }] })],
       known.blank > 0 && [" · ", h("span", { t: ["file.blank", { n: known.blank }] })],
@@ -219,8 +214,7 @@ export function create() {
     const hadFocus = card.contains(document.activeElement);
     if (current === null) {
       const isOver = left() === 0 && waiting === 0;
-      replace(
-        card,
+      replace(card,
         h("p", { t: isOver ? "teach.end" : "teach.waiting" }),
         known.skipped > 0 && button(["teach.again", { n: known.skipped }], again),
         done.length > 0 && keyButton("u", "audit.undo", back),
@@ -231,15 +225,12 @@ export function create() {
     keys = keysOf(order, keys);
     const guess = current.guess;
     const words = { label: visible(guess ?? ""), share: percent(current.probability) };
-    replace(
-      card,
+    replace(card,
       current.random && muted("teach.random"),
-      h("p", { class: "text", dir: "auto" }, visible(current.text)),
+      h("p.text", { dir: "auto" }, visible(current.text)),
       current.cut > 0 && muted(["explain.more", { left: current.cut }]),
       guess !== null && h("p", { t: ["teach.guess", words] }),
-      h(
-        "div",
-        { class: "chips", role: "group", label: "picker.labels" },
+      h("div.chips", { role: "group", label: "picker.labels" },
         [...keys].map(([label, name]) => chip(label, name, label === guess)),
         guess !== null && !keys.has(guess) && chip(guess, "y", true),
       ),
@@ -250,9 +241,7 @@ export function create() {
         onPick: (picked) => (several.checked ? ((chosen = picked), mark()) : picked !== null && answer([picked])),
         key: order.length ? "picker.find" : "teach.first",
       }),
-      h(
-        "div",
-        { class: "row decide" },
+      h("div.row.decide",
         several.checked && keyButton("Enter", "teach.learn", () => chosen.length && answer(chosen), "primary"),
         keyButton("s", "teach.skip", () => answer(null)),
         done.length > 0 && keyButton("u", "audit.undo", back),
@@ -363,7 +352,7 @@ export function create() {
     const found = await get(address("/v1/teach/progress", { wish: wish.value }));
     if (!isLast()) return;
     const figure = (name, value, beside) =>
-      h("div", {}, h("dt", { t: name }), h("dd", {}, value, h("small", { t: beside })));
+      h("div", h("dt", { t: name }), h("dd", value, h("small", { t: beside })));
     const { accuracy, low, high, forecast, sample } = found;
     const isKnown = accuracy !== null;
     const isOpen = forecast?.high === null; // nobody can tell the most that it takes
@@ -372,11 +361,8 @@ export function create() {
       : forecast.likely === 0
         ? [isOpen ? "teach.reached.open" : "teach.reached", { high: forecast.high }]
         : [isOpen ? "teach.takes.open" : "teach.takes", { n: forecast.likely, low: forecast.low, high: forecast.high }];
-    replace(
-      measured,
-      h(
-        "dl",
-        { class: "figures" },
+    replace(measured,
+      h("dl.figures",
         isKnown &&
           figure("evaluate.accuracy", percent(accuracy), [
             "teach.interval",

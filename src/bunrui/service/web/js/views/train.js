@@ -16,8 +16,8 @@ const MOST_LABELS = 15;
 
 export function create() {
   const running = h("div");
-  const outcome = h("div", { class: "outcome", role: "status" });
-  const measured = h("div", { class: "grid" });
+  const outcome = h("div.outcome", { role: "status" });
+  const measured = h("div.grid");
   const locked = muted("train.readonly");
 
   const alone = oneAtATime((isBusy) => {
@@ -66,7 +66,7 @@ export function create() {
       // Whoever presses the button again could learn the file twice.
       if (error instanceof Problem && error.kind === "unreachable") {
         files.forget();
-        replace(outcome, h("p", { class: "warning", t: "train.unknown" }));
+        replace(outcome, h("p.warning", { t: "train.unknown" }));
       }
       throw files.offer(error, () => start(true));
     });
@@ -86,10 +86,9 @@ export function create() {
 
   function tell(key, change) {
     const words = { n: change.changed, total: state.info.documents };
-    replace(
-      outcome,
+    replace(outcome,
       h("p", { t: [key, words] }),
-      change.duplicates > 0 && h("p", { class: "warning", t: ["train.duplicates", { n: change.duplicates }] }),
+      change.duplicates > 0 && h("p.warning", { t: ["train.duplicates", { n: change.duplicates }] }),
       change.transaction !== null && button("predict.undo", () => takeBack(change)),
     );
     announce(t(key, words));
@@ -101,9 +100,8 @@ export function create() {
     replace(measured);
     const found = await withProgress(running, evaluate);
     if (!isLast()) return;
-    replace(
-      measured,
-      h("div", {}, h("h3", { t: "train.measured" }), muted("evaluate.about"), results(found)),
+    replace(measured,
+      h("div", h("h3", { t: "train.measured" }), muted("evaluate.about"), results(found)),
       calibration(found),
     );
     announce(t("evaluate.done", { accuracy: percent(found.accuracy) }));
