@@ -10,9 +10,8 @@ import { percent } from "./i18n.js";
 export function bars(entries, { most = 1, write = percent, choose, chosen, before, label } = {}) {
   return h("ul.bars", { label },
     entries.map(([name, value]) => {
-      const bar = h("span.bar");
-      bar.style.width = `${(100 * value) / most}%`;
-      const track = h("span.track", { "aria-hidden": "true" }, bar);
+      const track = h("span.track", { "aria-hidden": "true" });
+      track.style.setProperty("--share", `${(100 * value) / most}%`);
       if (before && Object.hasOwn(before, name)) track.append(mark(before[name] / most));
       const inside = [data(name, { class: "name" }), track, h("span.number", write(value))];
       const isPressed = { "aria-pressed": String(name === chosen) };

@@ -6,7 +6,6 @@ import { button, data, field, h, muted, replace, show } from "./dom.js";
 import { t, when } from "./i18n.js";
 import { picker, setPicker } from "./picker.js";
 import { open } from "./results.js";
-import { visible } from "./show.js";
 import { countedLabels, hasSets, state } from "./state.js";
 import { announce, guarded, lastOf, oneAtATime, watched } from "./tell.js";
 
@@ -24,13 +23,12 @@ export const openWhole = guarded(async (one, change = null) => {
 /** A document in a list; `beside` stands before it.  Behind a change that gave it a label, both are shown. */
 export function item(one, { beside = null, change = null } = {}) {
   const isCut = one.text !== null && one.length > Array.from(one.text).length;
-  const text = h("p.text", { dir: "auto" }, one.text !== null && visible(one.text), isCut && " …");
   const about = [one.id, one.source].filter((each) => each !== null);
   const given = change?.kind === "relabel" && change.note.labels?.length === 1 ? change.note.labels : [];
   return h("li",
     beside,
     h("div",
-      one.text === null ? muted("history.notext") : text,
+      one.text === null ? muted("history.notext") : h("p.excerpt", data(one.text), isCut && " …"),
       h("p.facts.muted",
         one.labels.map((label) => data(label, { class: "tag" })),
         given.map((label) => [h("span", "→"), data(label, { class: "tag" })]),

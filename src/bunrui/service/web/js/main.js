@@ -19,7 +19,7 @@ import * as words from "./views/words.js";
 const VIEWS = { predict, file, teach, train, history: past, words, evaluate, compare, audit };
 // The first letter of each view; that of teaching is the one of training, so it is l as in label.
 const LETTERS = Object.fromEntries(Object.keys(VIEWS).map((name) => [name === "teach" ? "l" : name[0], name]));
-const THEMES = ["auto", "light", "dark"];
+const THEMES = ["", "light", "dark"]; // the first one is that of the system
 const KEYS_OFF = "bunrui.keys.off";
 
 const place = (id) => document.getElementById(id);
@@ -210,16 +210,14 @@ function tellAbout() {
 }
 
 function turnTheme() {
-  const { documentElement: root } = document;
-  const next = THEMES[(THEMES.indexOf(root.dataset.theme ?? "auto") + 1) % THEMES.length];
-  if (next === "auto") delete root.dataset.theme;
-  else root.dataset.theme = next;
-  localStorage.setItem("bunrui.theme", next);
+  const { style } = document.documentElement;
+  style.colorScheme = THEMES[(THEMES.indexOf(style.colorScheme) + 1) % THEMES.length];
+  localStorage.setItem("bunrui.theme", style.colorScheme);
   nameTheme();
 }
 
 function nameTheme() {
-  const theme = document.documentElement.dataset.theme ?? "auto";
+  const theme = document.documentElement.style.colorScheme || "auto";
   replace(place("theme"), { auto: "◐", light: "☀", dark: "☾" }[theme]);
   bind(place("theme"), `theme.${theme}`, {}, "aria-label");
   bind(place("theme"), `theme.${theme}`, {}, "title");

@@ -196,11 +196,12 @@ export function create() {
   function line(one) {
     const text = data(one.text.trim() || "–");
     const opener = press(text, () => open(one, row), "quiet open", { "aria-expanded": "false" });
+    const share = one.corrected ? h("span", { t: "file.given" }) : one.probabilities.map((one) => h("div", percent(one)));
     const row = h("tr", { class: one.corrected && "corrected" },
       h("td.number", number(one.line ?? one.row + 1)),
       h("td.is-text", opener),
       h("td", one.labels.length ? one.labels.map((label) => data(label, { class: "tag" })) : h("span", { t: "file.none" })),
-      h("td.number", one.corrected ? h("span", { t: "file.given" }) : one.probabilities.map(percent).join(" ")),
+      h("td.number", share),
     );
     return row;
   }

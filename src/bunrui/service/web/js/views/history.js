@@ -180,7 +180,7 @@ export function create() {
     };
     const sure = button("history.sure", () => takeBack(after[0].number, change.number), "primary");
     replace(place,
-      h("div.asking",
+      h("div.notice.asking",
         h("p", { t: ["history.ask", { ...words, number: String(change.number) }] }),
         h("ul",
           after.slice(0, MOST_ASKED).map((one) => h("li", `#${one.number} `, told(one), poolChange(one))),

@@ -88,9 +88,9 @@ export function create() {
   const place = h("p.muted");
   const pool = h("input", { type: "checkbox", id: "teach-pool", "aria-describedby": "teach-help" });
   const help = h("p.muted", { id: "teach-help", "aria-live": "polite" });
-  const session = h("div.teaching",
+  const session = h("div.split.teaching",
     h("div", place, card),
-    h("aside", { label: "teach.progress" },
+    h("aside.side", { label: "teach.progress" },
       measured,
       h("p", field("teach.wish", wish)),
       tick("teach.several", several),
