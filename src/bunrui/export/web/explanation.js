@@ -102,8 +102,7 @@ function titleOf({ contributions }, places, write) {
 function contributions(found, write) {
   const rest = found.contributions.slice(ROWS);
   const largest = Math.abs(found.contributions[0]?.value ?? 0) || 1;
-  const rows = found.contributions
-    .slice(0, ROWS)
+  const rows = found.contributions.slice(0, ROWS)
     .map(({ feature, count, value }) => row(data(shown(feature)), `×${count}`, value, write, largest));
   const total = rest.reduce((sum, { value }) => sum + value, 0);
   if (rest.length) rows.push(row(h("span", { t: ["explain.rest", { n: rest.length }] }), "", total, write));

@@ -1,9 +1,9 @@
 // The page: a text, its label, why.
 
-import { bars } from "../../service/web/js/bars.js";
-import { button, data, h, muted, replace, show } from "../../service/web/js/dom.js";
+import { bars, inLarge } from "../../service/web/js/bars.js";
+import { button, h, muted, replace, show } from "../../service/web/js/dom.js";
 import { LANGUAGES, percent, preferred, speak, t } from "../../service/web/js/i18n.js";
-import { visible, wellFormed } from "../../service/web/js/show.js";
+import { later, turn, visible, wellFormed } from "../../service/web/js/show.js";
 import { Classifier, ranked, unpack } from "./classify.js";
 import { explanation } from "./explanation.js";
 
@@ -11,12 +11,11 @@ const WAIT = 120; // milliseconds without a key
 const MOST_BARS = 10;
 const LONGEST_EXPLAINED = 100000; // characters, as in the service
 const LONG = ["export.long", { n: LONGEST_EXPLAINED }];
-const LONGEST_TURNED = 10000; // characters: to find out the direction of a megabyte takes seconds
 const DEMO = ["politics", "science", "society", "sports", "world"]; // the labels of `bunrui demo`
 const EXAMPLES = ["predict.example.first", "predict.example.second", "predict.example.third"];
 
 function create(classifier, about, text) {
-  let [timer, chosen] = [0, null];
+  let chosen = null;
   const { labels } = classifier;
   const area = h("textarea", { id: "text", rows: 5, dir: "auto", spellcheck: "false", hint: "export.hint" });
   const headline = h("p.headline", { "aria-live": "polite" });
@@ -25,8 +24,8 @@ function create(classifier, about, text) {
   const result = h("section.result", { label: "predict.result" }, headline, h("div.split", why, shares));
 
   function run() {
-    clearTimeout(timer);
-    area.dir = area.value.length > LONGEST_TURNED ? "ltr" : "auto";
+    runLater.stop();
+    turn(area);
     show(result, Boolean(area.value.trim()));
     if (!result.hidden) draw(ask(wellFormed(area.value)));
   }
@@ -41,20 +40,15 @@ function create(classifier, about, text) {
   function draw(found) {
     const { probabilities, contributions } = found;
     const order = ranked(found.scores);
-    replace(headline,
-      data(labels[order[0]], { class: "label" }),
-      " ",
-      h("span.share", percent(probabilities[order[0]])),
-    );
+    const [top] = order;
+    replace(headline, inLarge([labels[top]], { [labels[top]]: probabilities[top] }));
     replace(why, h("h2", { t: "predict.why" }), contributions ? explanation(found, labels) : muted(LONG));
-    const best = order.filter((c, place) => place < MOST_BARS || c === found.label);
+    const isBest = (c, place) => place < MOST_BARS || c === found.label;
+    const best = order.filter(isBest).map((c) => [labels[c], probabilities[c]]);
     const left = labels.length - best.length;
     replace(shares,
       h("h2", { t: "predict.shares" }),
-      bars(
-        best.map((c) => [labels[c], probabilities[c]]),
-        { choose: contributions && choose, chosen: labels[found.label], label: "predict.shares" },
-      ),
+      bars(best, { choose: contributions && choose, chosen: labels[found.label], label: "predict.shares" }),
       left > 0 && muted(["predict.more", { n: left }]),
     );
   }
@@ -71,10 +65,10 @@ function create(classifier, about, text) {
     run();
   }
 
+  const runLater = later(WAIT, run);
   area.addEventListener("input", () => {
-    clearTimeout(timer);
     chosen = null;
-    timer = setTimeout(run, WAIT);
+    runLater();
   });
   open(text);
   return [
@@ -102,9 +96,7 @@ function origin(labels, { documents, model, version, pruning }) {
   );
 }
 
-function lack({ kept, all }) {
-  return kept === all ? "export.rounded" : ["export.pruned", { kept, all }];
-}
+const lack = ({ kept, all }) => (kept === all ? "export.rounded" : ["export.pruned", { kept, all }]);
 
 function cost({ before, after, documents }) {
   if (before === null) return "export.unmeasured";

@@ -1,6 +1,6 @@
 // Rows of bars: a name, how much, and a number; bars for and against.
 
-import { data, h, press, svg } from "./dom.js";
+import { button, data, h, svg } from "./dom.js";
 import { percent } from "./i18n.js";
 
 /**
@@ -15,10 +15,14 @@ export function bars(entries, { most = 1, write = percent, choose, chosen, befor
       if (before && Object.hasOwn(before, name)) track.append(mark(before[name] / most));
       const inside = [data(name, { class: "name" }), track, h("span.number", write(value))];
       const isPressed = { "aria-pressed": String(name === chosen) };
-      return h("li", choose ? press(inside, () => choose(name), null, isPressed) : h("div", inside));
+      return h("li", choose ? button(inside, () => choose(name), null, isPressed) : h("div", inside));
     }),
   );
 }
+
+/** Labels with their shares, in large letters. */
+export const inLarge = (names, shares) =>
+  names.map((name) => [data(name, { class: "label" }), " ", h("span.share", percent(shares[name]))]);
 
 /** A bar from the middle: to the right for, to the left against. */
 export function swing(value, largest) {

@@ -1,8 +1,8 @@
 // Documents of the file: one as an item of a list, and a search through all of them.
 
 import { address, get } from "./api.js";
-import { relabel, undo, unlearn } from "./changes.js";
-import { button, data, field, h, muted, replace, show } from "./dom.js";
+import { relabel, tellChange, undo, unlearn } from "./changes.js";
+import { button, data, field, h, muted, replace, show, tags } from "./dom.js";
 import { t, when } from "./i18n.js";
 import { picker, setPicker } from "./picker.js";
 import { open } from "./results.js";
@@ -30,8 +30,8 @@ export function item(one, { beside = null, change = null } = {}) {
     h("div",
       one.text === null ? muted("history.notext") : h("p.excerpt", data(one.text), isCut && " …"),
       h("p.facts.muted",
-        one.labels.map((label) => data(label, { class: "tag" })),
-        given.map((label) => [h("span", "→"), data(label, { class: "tag" })]),
+        tags(one.labels),
+        given.map((label) => [h("span", "→"), tags([label])]),
         h("time", { datetime: one.time }, when(one.time)),
         about.map((each) => data(each)),
         one.text !== null && button("history.open", () => openWhole(one, change?.number), "quiet"),
@@ -169,10 +169,9 @@ export function browser() {
 
   /** Tell the change, offer to take it back, and search again: the documents stand elsewhere now. */
   function tell(key, change) {
-    const undoing = change.transaction !== null && button("predict.undo", () => takeBack(change));
-    replace(outcome, h("p", { t: [key, { n: change.changed }] }), undoing);
+    const undoing = tellChange(outcome, [[key, { n: change.changed }]], change, takeBack);
     search();
-    return undoing || words;
+    return undoing ?? words;
   }
 
   function drawLabels() {

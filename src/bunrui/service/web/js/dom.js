@@ -43,16 +43,20 @@ const there = (children) =>
 /** Words of the user, such as a label: isolated, with nothing in them that is obeyed. */
 export const data = (text, properties = {}) => h("bdi", properties, visible(String(text)));
 
-/** A button that says a phrase; `kind` is its class, `more` are other properties. */
-export const button = (key, act, kind, more = {}) =>
-  h("button", { type: "button", class: kind, t: key, ...more, on: act && { click: act } });
+/** Labels of a document. */
+export const tags = (labels) => labels.map((label) => data(label, { class: "tag" }));
 
-/** The same with something else inside than a phrase. */
-export const press = (inside, act, kind, more = {}) =>
-  h("button", { type: "button", class: kind, ...more, on: act && { click: act } }, inside);
+/** A button that says a phrase, or has elements inside; `kind` is its class, `more` are other properties. */
+export function button(inside, act, kind, more) {
+  const [key, children] = typeof [inside].flat()[0] === "string" ? [inside] : [null, inside];
+  return h("button", { type: "button", class: kind, t: key, ...more, on: act && { click: act } }, children);
+}
 
 /** A line that says a phrase, and is not the matter itself. */
 export const muted = (key) => h("p.muted", { t: key });
+
+/** The same for those who may only read; parts of the class `writing` are for the others. */
+export const forReaders = (key) => h("p.muted.reading", { t: key });
 
 /** A list of options to choose from. */
 export function choice(id, options, chosen, act) {

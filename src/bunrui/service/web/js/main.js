@@ -1,6 +1,6 @@
 // The page: its views, the way from one to the other, the token, the language, the keys.
 
-import { Problem, get, token } from "./api.js";
+import { get, keptText, pause, token, unless } from "./api.js";
 import { button, checkbox, data, h, inRow, replace, show, tick } from "./dom.js";
 import { refuseDrops } from "./files.js";
 import { LANGUAGES, bind, language, preferred, t, use } from "./i18n.js";
@@ -20,7 +20,7 @@ const VIEWS = { predict, file, teach, train, history: past, words, evaluate, com
 // The first letter of each view; that of teaching is the one of training, so it is l as in label.
 const LETTERS = Object.fromEntries(Object.keys(VIEWS).map((name) => [name === "teach" ? "l" : name[0], name]));
 const THEMES = ["", "light", "dark"]; // the first one is that of the system
-const KEYS_OFF = "bunrui.keys.off";
+const keysOff = keptText("keys.off", localStorage);
 
 const place = (id) => document.getElementById(id);
 const made = {};
@@ -83,15 +83,7 @@ function takeToken() {
 }
 
 /** Whether the service takes the token. */
-async function isRight() {
-  try {
-    await get("/v1/token");
-    return true;
-  } catch (error) {
-    if (error instanceof Problem && error.kind === "no-token") return false;
-    throw error;
-  }
-}
+const isRight = () => unless(get("/v1/token").then(() => true), ["no-token"], () => false);
 
 async function checkToken() {
   if (!token.get() || !state.info.service.writable || (await isRight())) return;
@@ -146,8 +138,7 @@ function opened(content) {
 const closer = (dialog) => button("page.close", () => dialog().close());
 
 function listKeys() {
-  const turn = (isOff) => (isOff ? localStorage.setItem(KEYS_OFF, "1") : localStorage.removeItem(KEYS_OFF));
-  const off = checkbox("keys-off", turn, Boolean(localStorage.getItem(KEYS_OFF)));
+  const off = checkbox("keys-off", (isOff) => keysOff.set(isOff ? "1" : ""), Boolean(keysOff.get()));
   const line = (keys, key) => [h("dt", keys.map((name) => h("kbd", name))), h("dd", { t: key })];
   const dialog = opened(
     h("div",
@@ -180,7 +171,7 @@ function onKey(event) {
   if (isTyping || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
   if (key === "Enter" && target.closest("button, a, summary")) return; // it is pressed, and nothing else
   if (key === "?") return listKeys();
-  if (localStorage.getItem(KEYS_OFF)) return;
+  if (keysOff.get()) return;
   if (key === "/") {
     event.preventDefault();
     current.focus?.();
@@ -205,6 +196,7 @@ function tellAbout() {
     h("span", { t: why }),
     ways.map((name) => [" ", h("a.button", { href: `#/${name}`, t: `${name}.title` })]),
   );
+  document.documentElement.toggleAttribute("data-writable", canWrite());
   show(place("token"), info.service.writable);
   bind(place("token"), canWrite() ? "token.forget" : "token.enter");
 }
@@ -227,15 +219,9 @@ function nameTheme() {
 
 /** Wait until the service is ready: the first start on a machine takes a minute. */
 async function ready() {
-  for (;;) {
-    try {
-      await get("/v1/labels");
-      return;
-    } catch (error) {
-      if (!(error instanceof Problem) || error.kind !== "not-ready") throw error;
-      show(replace(place("notice"), h("span", { t: "page.starting" })), true);
-      await new Promise((resolve) => setTimeout(resolve, 500));
-    }
+  while (!(await unless(get("/v1/labels"), ["not-ready"], () => null))) {
+    show(replace(place("notice"), h("span", { t: "page.starting" })), true);
+    await pause(500);
   }
 }
 

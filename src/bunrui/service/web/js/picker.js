@@ -1,6 +1,6 @@
 // A field to pick labels, one of a few or one of thousands: type to search, arrow keys and Enter.
 
-import { data, h, press, replace, show } from "./dom.js";
+import { button, data, h, replace, show } from "./dom.js";
 import { number } from "./i18n.js";
 import { visible } from "./show.js";
 
@@ -155,7 +155,7 @@ export function picker({ labels, chosen = [], several = false, onPick, key = "pi
           input.focus();
           tell();
         };
-        return press([data(name), " ×"], drop, "chip", { label: ["picker.remove", { label: visible(name) }] });
+        return button([data(name), " ×"], drop, "chip", { label: ["picker.remove", { label: visible(name) }] });
       }),
     );
     show(chips, picked.length > 0);

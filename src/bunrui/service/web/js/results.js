@@ -1,7 +1,7 @@
 // How well the classifier does: the figures, the confusion, and the mistakes behind it.
 
 import { bars } from "./bars.js";
-import { button, data, drawing, h, muted, press, replace } from "./dom.js";
+import { button, data, drawing, h, muted, replace } from "./dom.js";
 import { number, percent } from "./i18n.js";
 import { picker } from "./picker.js";
 import { hand } from "./state.js";
@@ -88,7 +88,7 @@ function matrix({ confusion, labels }, choose) {
 
 function chip([row, column, n], choose) {
   const count = h("span.number", ` ${number(n)}`);
-  return press([data(row), " → ", data(column), count], () => choose(row, column), "chip");
+  return button([data(row), " → ", data(column), count], () => choose(row, column), "chip");
 }
 
 function listed(found, row, column) {

@@ -1,6 +1,6 @@
 // Tell the user about problems and progress, and read results aloud to those who cannot see them.
 
-import { Problem, follow, get, work } from "./api.js";
+import { follow, get, kept, unless, work } from "./api.js";
 import { bind, canSay } from "./i18n.js";
 import { button, data, h, replace } from "./dom.js";
 import { visible } from "./show.js";
@@ -16,7 +16,7 @@ export function announce(text) {
 /** Show a problem, until the user closes it or does something else. */
 export function problem(error) {
   if (error.name === "AbortError") return;
-  const kind = error instanceof Problem ? error.kind : "page";
+  const kind = error.kind ?? "page";
   const title = kind === "invalid" && error.fields.file ? "file" : kind;
   replace(place("alert"),
     h("div",
@@ -27,7 +27,7 @@ export function problem(error) {
       h("button.quiet", { type: "button", label: "page.close", on: { click: hush } }, "×"),
     ),
   );
-  if (!(error instanceof Problem)) console.error(error);
+  if (!error.kind) console.error(error);
 }
 
 // The name of these problems says too little; that of the others is all that needs to be said.
@@ -127,8 +127,7 @@ export async function withProgress(target, start, unit = "job.documents") {
  * `grow` with results that are not whole yet.
  */
 export function lasting(name, target, show, { unit, grow = () => {} } = {}) {
-  const place = `bunrui.job.${name}`;
-  const kept = () => JSON.parse(sessionStorage.getItem(place) ?? "null");
+  const last = kept(`job.${name}`);
   const begun = lastOf();
   let isAsked = false; // once for each load of the page
 
@@ -149,35 +148,28 @@ export function lasting(name, target, show, { unit, grow = () => {} } = {}) {
     isAsked = true;
     const isLast = begun();
     const { transactions } = state.info;
-    const started = ({ id }) => sessionStorage.setItem(place, JSON.stringify({ id, transactions, ...about }));
+    const started = ({ id }) => last.set({ id, transactions, ...about });
     const result = await followed((watch) => work(path, { ...options, ...watch, started }));
     if (isLast()) show(result, { transactions, ...about });
   }
 
   const restore = watched(async () => {
-    const known = kept();
+    const known = last.get();
     if (isAsked || !known || !state.info) return;
     isAsked = true;
     const isLast = begun();
-    let job;
-    try {
-      job = await get(`/v1/jobs/${known.id}`);
-    } catch (error) {
-      if (error instanceof Problem && ["not-found", "no-token"].includes(error.kind)) return;
-      throw error;
-    }
-    if (job.state === "failed" || job.state === "cancelled") return;
+    const job = await unless(get(`/v1/jobs/${known.id}`), ["not-found", "no-token"], () => null);
+    if (!job || job.state === "failed" || job.state === "cancelled") return;
     const result = isLast() && (await followed((watch) => follow(job, watch)));
     if (isLast()) show(result, known);
   });
 
   /** Keep a result as new after a change that does not concern it. */
   function keep(before) {
-    const known = kept();
+    const known = last.get();
     if (known?.transactions !== before) return null;
-    const now = { ...known, transactions: state.info.transactions };
-    sessionStorage.setItem(place, JSON.stringify(now));
-    return now;
+    last.set({ ...known, transactions: state.info.transactions });
+    return last.get();
   }
   return { start, restore, keep };
 }

@@ -1,6 +1,6 @@
 // A place for files: dropped or chosen, sent to the service, looked into.  How they are read can be changed.
 
-import { Problem, address, ask, get } from "./api.js";
+import { address, ask, get } from "./api.js";
 import { button, checkbox, choice, data, field, h, inRow, muted, replace, table, tick } from "./dom.js";
 import { fileButton, takesDrops } from "./files.js";
 import { picker } from "./picker.js";
@@ -48,7 +48,7 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
         files.push(await ask("POST", address("/v1/files", { name: file.name }), { file }));
       }
     } catch (error) {
-      if (error instanceof Problem) error.fields.file = sent;
+      if (error.fields) error.fields.file = sent;
       replace(about);
       throw error;
     }
@@ -75,8 +75,7 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
 
   /** Give a problem buttons for its suggestions; `retry` does the same work again, without the bad rows. */
   function offer(error, retry = null) {
-    if (!(error instanceof Problem)) return error;
-    const { encoding, skip_bad } = error.fields.suggests ?? {};
+    const { encoding, skip_bad } = error.fields?.suggests ?? {};
     if (encoding) error.ways.push(way(["upload.readas", { encoding }], () => again({ ...ANEW, encoding })));
     if (skip_bad && retry) error.ways.push(way("upload.leaveout", retry));
     return error;
@@ -163,9 +162,7 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
     );
   }
 
-  function forget() {
-    replace(about);
-  }
+  const forget = () => replace(about);
 
   /** The options by which the service reads the files. */
   function options() {
@@ -174,9 +171,7 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
   }
 
   /** While the files are worked with, nobody changes them. */
-  function lock(isBusy) {
-    drop.disabled = about.disabled = isBusy;
-  }
+  const lock = (isBusy) => (drop.disabled = about.disabled = isBusy);
 
   takesDrops(drop, take, labelled);
   const names = () => files.map(({ name }) => name);

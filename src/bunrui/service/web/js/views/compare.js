@@ -1,7 +1,7 @@
 // Compare: all models on the documents of the file, the best first; and the one that the file is to use.
 
 import { work } from "../api.js";
-import { noted, undo } from "../changes.js";
+import { noted, tellChange, undo } from "../changes.js";
 import { button, checkbox, data, drawing, h, inRow, muted, replace, tick, view } from "../dom.js";
 import { percent, t } from "../i18n.js";
 import { curlJob, file, literal, program, same } from "../same.js";
@@ -83,8 +83,7 @@ export function create() {
       h("p", { t: [model === "auto" ? "compare.auto" : "compare.now", { model: answering() }] }),
       muted(isCalibrated ? ["compare.calibrated", words] : "compare.uncalibrated"),
       isCalibrated && calibration.changed_since > 0 && muted("compare.stale"),
-      canWrite() &&
-        info.documents > 0 &&
+      canWrite() && info.documents > 0 &&
         inRow(
           model === "auto" ? way("compare.choose", "/v1/choose") : way("compare.beauto", "/v1/set", { model: "auto" }),
           way("compare.calibrate", "/v1/calibrate"),
@@ -101,17 +100,14 @@ export function create() {
     const noticed = await noted("set", done);
     stay(transactions);
     const key = done.transaction === null ? "compare.same" : "compare.changed";
-    const back = button("predict.undo", () => takeBack(noticed));
-    replace(change, h("p", { t: [key, { model: answering() }] }), done.transaction !== null && back);
-    announce(t(key, { model: answering() }));
-    return done.transaction === null ? present.querySelector("button") : back;
+    return tellChange(change, [[key, { model: answering() }]], noticed, takeBack) ?? present.querySelector("button");
   });
 
   const takeBack = alone(async (noticed) => {
     const { transactions } = state.info;
     await undo(noticed);
     stay(transactions);
-    replace(change, h("p", { t: "predict.undone" }));
+    tellChange(change, [["predict.undone"]]);
   });
 
   /** The model in use has no part in the comparison of all. */

@@ -1,12 +1,12 @@
 // Evaluate: each document left out and predicted, or those of a file; and accuracy as documents come in.
 
 import { address, work } from "../api.js";
-import { button, drawing, h, inRow, muted, replace, show, view } from "../dom.js";
+import { button, drawing, h, inRow, muted, replace, view } from "../dom.js";
 import { percent, t } from "../i18n.js";
 import { calibration, results } from "../results.js";
 import { curlJob, file, program, same } from "../same.js";
 import { visible } from "../show.js";
-import { canWrite, events, hasSets, thresholds } from "../state.js";
+import { canWrite, hasSets, thresholds } from "../state.js";
 import { aged, announce, lasting, oneAtATime, withProgress } from "../tell.js";
 import { beginning, upload } from "../upload.js";
 
@@ -105,7 +105,7 @@ export function create() {
 
   const growing = h("section", h("h3", { t: "evaluate.curve" }), inRow(growth), learning);
   replace(found, growing);
-  const testing = h("details", h("summary", { t: "evaluate.file" }), files.drop, files.about);
+  const testing = h("details.writing", h("summary", { t: "evaluate.file" }), files.drop, files.about);
   const element = view("evaluate",
     inRow(go),
     testing,
@@ -122,14 +122,5 @@ export function create() {
       shell: `bunrui evaluate ${file()} --loo --html report.html\nbunrui evaluate ${file()} test.csv`,
     })),
   );
-  const unlock = () => show(testing, canWrite());
-  events.addEventListener("info", unlock);
-  return {
-    element,
-    shown: () => {
-      unlock();
-      last.restore();
-      curve.restore();
-    },
-  };
+  return { element, shown: () => [last.restore(), curve.restore()] };
 }

@@ -1,26 +1,28 @@
 // File: all texts of a file get labels; a table of them, to sort, to search, to correct and to download.
 
-import { Problem, address, get, post, work } from "../api.js";
+import { address, get, kept, post, work } from "../api.js";
 import { correct, undo } from "../changes.js";
-import { button, choice, data, drawing, field, h, inRow, muted, press, replace, show, view } from "../dom.js";
+import { button, choice, data, drawing, field, h, inRow, muted, replace, show, tags, view } from "../dom.js";
 import { number, percent, t } from "../i18n.js";
 import { picker, setPicker } from "../picker.js";
-import { visible } from "../show.js";
+import { later, visible } from "../show.js";
 import { canWrite, countedLabels, events, hand, refresh, state } from "../state.js";
 import { announce, guarded, lastOf, oneAtATime, watched, why, withProgress } from "../tell.js";
 import { upload } from "../upload.js";
 import { LONGEST_EXPLAINED } from "./predict.js";
 
 const ORDERS = ["file", "unsure", "sure", "label"];
+// The columns, with the orders that they stand for.
+const HEADS = [["file.row", "file"], ["file.text"], ["file.label", "label"], ["file.share", "unsure", "sure"]];
+const DIRECTIONS = ["ascending", "descending"];
 const FORMATS = ["csv", "xlsx", "parquet"];
 const WAIT = 300; // milliseconds without a key
 const LIMIT = 50;
-const KEPT = "bunrui.file"; // the service has the table; this tab knows which one, so that a reload shows it again
+const last = kept("file"); // the service has the table; this tab knows which one, so that a reload shows it again
 
 export function create() {
   let job = null; // of which the table shows the result: { id, name, result, read, skip_bad, path }
   let asked = {};
-  let timer = 0;
   let opened = null; // the row that is open
   const loading = lastOf();
   const changes = new Map(); // what was corrected, by row, to take it back
@@ -58,29 +60,16 @@ export function create() {
     inRow(button("teach.these", () => teach(files.options(), false, files.names()[0]), "primary")),
   );
 
-  const heads = new Map(); // by the orders that they stand for: { order: [head, aria-sort] }
-  function heading(key, ...orders) {
-    const press = button(key, () => sort(orders), "quiet");
-    const head = h("th", { scope: "col" }, orders.length ? press : h("span", { t: key }));
-    orders.forEach((name, place) => heads.set(name, [head, place ? "descending" : "ascending"]));
-    return head;
-  }
+  const heads = HEADS.map(([key, ...orders]) => {
+    const inside = orders.length ? button(key, () => sort(orders), "quiet") : h("span", { t: key });
+    return h("th", { scope: "col" }, inside);
+  });
   found.append(
     summary,
     downloads,
     inRow(field("file.order", order), labels, field("file.search", search)),
     h("div.scroll", { tabindex: 0, role: "region", label: "file.table" },
-      h("table.plain.answers",
-        h("thead",
-          h("tr",
-            heading("file.row", "file"),
-            heading("file.text"),
-            heading("file.label", "label"),
-            heading("file.share", "unsure", "sure"),
-          ),
-        ),
-        rows,
-      ),
+      h("table.plain.answers", h("thead", h("tr", heads)), rows),
     ),
     place,
   );
@@ -98,7 +87,7 @@ export function create() {
     });
     if (path !== job?.path) changes.clear(); // else the service keeps what was corrected
     job = { id, name, result, read, skip_bad, path };
-    sessionStorage.setItem(KEPT, JSON.stringify(job));
+    last.set(job);
     await begin();
     announce(t("file.done", { n: result.documents - result.blank }));
     summary.scrollIntoView();
@@ -116,23 +105,19 @@ export function create() {
 
   /** Show the table of before, if the service still has it. */
   const restore = watched(async () => {
-    const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null");
-    if (job || !kept || !state.info) return;
-    job = kept;
-    try {
-      await begin();
-    } catch (error) {
-      if (job !== kept) return; // another file was predicted meanwhile
+    const known = last.get();
+    if (job || !known || !state.info) return;
+    job = known;
+    await begin().catch((error) => {
+      if (job !== known) return; // another file was predicted meanwhile
       job = null;
-      sessionStorage.removeItem(KEPT);
-      if (!(error instanceof Problem) || error.kind !== "not-found") throw error;
-    }
+      last.set(null);
+      if (error.kind !== "not-found") throw error;
+    });
   });
 
   /** Teach with the documents of the file, in the view for that. */
-  function teach(read, skip_bad, name) {
-    hand("teach", "teach-these", { read, skip_bad, name });
-  }
+  const teach = (read, skip_bad, name) => hand("teach", "teach-these", { read, skip_bad, name });
 
   function drawAround() {
     const { documents, blank, skipped, problems, causes } = job.result;
@@ -179,9 +164,9 @@ export function create() {
     const isLast = loading();
     const page = await get(address(`/v1/predictions/${job.id}`, { ...asked, limit: LIMIT }));
     if (!isLast()) return;
-    for (const [head] of heads.values()) head.removeAttribute("aria-sort");
-    const [head, direction] = heads.get(asked.order);
-    head.setAttribute("aria-sort", direction);
+    HEADS.forEach(([, ...orders], place) => {
+      heads[place].setAttribute("aria-sort", DIRECTIONS[orders.indexOf(asked.order)] ?? "none");
+    });
     opened = null;
     replace(rows, page.rows.map(line));
     const last = asked.offset + page.rows.length;
@@ -195,13 +180,13 @@ export function create() {
 
   function line(one) {
     const text = data(one.text.trim() || "–");
-    const opener = press(text, () => open(one, row), "quiet open", { "aria-expanded": "false" });
-    const share = one.corrected ? h("span", { t: "file.given" }) : one.probabilities.map((one) => h("div", percent(one)));
+    const opener = button(text, () => open(one, row), "quiet open", { "aria-expanded": "false" });
+    const shares = one.probabilities.map((share) => h("div", percent(share)));
     const row = h("tr", { class: one.corrected && "corrected" },
       h("td.number", number(one.line ?? one.row + 1)),
       h("td.is-text", opener),
-      h("td", one.labels.length ? one.labels.map((label) => data(label, { class: "tag" })) : h("span", { t: "file.none" })),
-      h("td.number", share),
+      h("td", one.labels.length ? tags(one.labels) : h("span", { t: "file.none" })),
+      h("td.number", one.corrected ? h("span", { t: "file.given" }) : shares),
     );
     return row;
   }
@@ -291,9 +276,6 @@ export function create() {
   events.addEventListener("info", lock);
   events.addEventListener("predict-these", ({ detail: { read, skip_bad, name } }) => predict(skip_bad, read, name));
   lock();
-  search.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => ask({ find: search.value.trim() }), WAIT);
-  });
+  search.addEventListener("input", later(WAIT, () => ask({ find: search.value.trim() })));
   return { element, shown: restore, focus: () => (found.hidden ? files.drop.querySelector("button") : search).focus() };
 }

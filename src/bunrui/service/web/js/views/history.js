@@ -1,7 +1,7 @@
 // History: the changes, who made them and when, the documents behind them, and the way back.
 
-import { Problem, address, author, get, post } from "../api.js";
-import { button, data, field, h, inRow, muted, replace, show, view } from "../dom.js";
+import { address, author, get, post } from "../api.js";
+import { button, data, field, forReaders, h, inRow, muted, replace, show, view } from "../dom.js";
 import { browser, item } from "../documents.js";
 import { t, when } from "../i18n.js";
 import { curl, file, labelLiteral, literal, program, same } from "../same.js";
@@ -30,16 +30,14 @@ export function create() {
   const more = button("history.older", () => readOlder(), null, { hidden: true });
   const past = h("fieldset", list, more);
   const found = browser();
-  const locked = muted("history.readonly");
-  const signing = h("p", field("history.name", name));
   const element = view("history",
     h("h3", { t: "history.changes" }),
-    signing,
+    h("p.writing", field("history.name", name)),
     outcome,
     past,
     h("h3", { t: "history.documents" }),
-    locked,
-    found.element,
+    forReaders("history.readonly"),
+    h("div.writing", found.element),
     same(snippets),
   );
 
@@ -59,26 +57,21 @@ export function create() {
 
   // --- the changes
 
-  const read = watched(async () => {
+  /** Read the changes anew, or add those before a number to the ones that are shown. */
+  async function load(limit, before = null) {
     const isLast = asked();
-    const page = await get(address("/v1/log", { limit: Math.max(MOST_CHANGES, Math.min(changes.length, 1000)) }));
+    const page = await get(address("/v1/log", { limit, before }));
     if (!isLast()) return;
-    changes = page.changes;
-    older = page.next;
-    joined = page.joined;
-    isOld = false;
+    const shown = before === null ? [] : changes;
+    changes = [...shown, ...page.changes];
+    ({ next: older, joined } = page);
+    isOld = isOld && before !== null;
     draw();
-  });
+    if (before !== null) list.children[shown.length]?.querySelector("button")?.focus();
+  }
 
-  const readOlder = guarded(async () => {
-    const isLast = asked();
-    const page = await get(address("/v1/log", { limit: MOST_CHANGES, before: older }));
-    if (!isLast()) return;
-    changes.push(...page.changes);
-    older = page.next;
-    draw();
-    list.children[changes.length - page.changes.length]?.querySelector("button")?.focus();
-  });
+  const read = watched(() => load(Math.max(MOST_CHANGES, Math.min(changes.length, 1000))));
+  const readOlder = guarded(() => load(MOST_CHANGES, older));
 
   function draw() {
     const standing = changes.filter((change) => !change.undone);
@@ -106,9 +99,7 @@ export function create() {
         change.undone && h("span", { t: undoing(change) }),
         hasBehind(change) && opening,
         isLast && change.number > joined && press("history.undo", () => takeBack(change.number, null)),
-        after.length > 0 &&
-          !change.undone &&
-          change.number >= joined &&
+        after.length > 0 && !change.undone && change.number >= joined &&
           press("history.to", () => ask(asking, change, after), "quiet back"),
       ),
       asking,
@@ -186,8 +177,7 @@ export function create() {
           after.slice(0, MOST_ASKED).map((one) => h("li", `#${one.number} `, told(one), poolChange(one))),
           after.length > MOST_ASKED && h("li", { t: ["history.further", { n: after.length - MOST_ASKED }] }),
         ),
-        others.length > 0 &&
-          h("p.warning", { t: ["history.others", { names: others.map(visible).join(", ") }] }),
+        others.length > 0 && h("p.warning", { t: ["history.others", { names: others.map(visible).join(", ") }] }),
         inRow(sure, button("history.cancel", cancel)),
       ),
     );
@@ -202,7 +192,7 @@ export function create() {
       replace(outcome, h("p", { t: ["history.done", words] }));
       announce(t("history.done", words));
     } catch (error) {
-      if (error instanceof Problem && error.kind === "changed-since") await read();
+      if (error.kind === "changed-since") await read();
       throw error;
     }
     await refresh();
@@ -214,11 +204,7 @@ export function create() {
 
   function update() {
     if (element.hidden || !state.info) return;
-    const isOpen = canWrite();
-    show(locked, !isOpen);
-    show(signing, isOpen);
-    show(found.element, isOpen);
-    if (isOpen) found.update();
+    if (canWrite()) found.update();
     if (isOld) reading = read();
     else draw();
   }

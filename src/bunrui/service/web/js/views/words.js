@@ -2,7 +2,7 @@
 
 import { address, get } from "../api.js";
 import { swing } from "../bars.js";
-import { data, h, muted, press, replace, table, view } from "../dom.js";
+import { button, data, h, muted, replace, table, view } from "../dom.js";
 import { number, t } from "../i18n.js";
 import { picker } from "../picker.js";
 import { curl, file, labelLiteral, literal, program, quoted, same } from "../same.js";
@@ -121,7 +121,7 @@ export function create() {
           find(word);
           answer.scrollIntoView({ block: "nearest" });
         };
-        return h("li", press(data(shown(word)), look, `feature ${level(weight, largest)}`, { title }));
+        return h("li", button(data(shown(word)), look, `feature ${level(weight, largest)}`, { title }));
       }),
     );
   }
