@@ -4,7 +4,7 @@ import { address, get } from "./api.js";
 import { relabel, tellChange, undo, unlearn } from "./changes.js";
 import { button, data, field, h, muted, replace, show, tags } from "./dom.js";
 import { t, when } from "./i18n.js";
-import { picker, setPicker } from "./picker.js";
+import { finder, picker, setPicker } from "./picker.js";
 import { open } from "./results.js";
 import { countedLabels, hasSets, state } from "./state.js";
 import { announce, guarded, lastOf, oneAtATime, watched } from "./tell.js";
@@ -174,18 +174,6 @@ export function browser() {
     return undoing ?? words;
   }
 
-  function drawLabels() {
-    replace(labelled,
-      picker({
-        labels: countedLabels(),
-        chosen: label === null ? [] : [label],
-        key: "history.label",
-        makes: false,
-        onPick: (picked) => (label = picked),
-      }),
-    );
-  }
-
   form.addEventListener(
     "submit",
     guarded((event) => {
@@ -197,7 +185,7 @@ export function browser() {
 
   /** The labels may be others now; at first, and after changes made elsewhere, show the documents as they are. */
   function update() {
-    drawLabels();
+    replace(labelled, finder("history.label", countedLabels(), (picked) => (label = picked), label));
     if (acting.disabled || searched === changes()) return; // a change of this search looks again by itself
     replace(outcome); // its button would undo something else
     search();

@@ -23,6 +23,10 @@ export function setPicker(save, take, options) {
   return [picker({ ...options, several: true, onPick }), save];
 }
 
+/** A field to pick one of the labels that there are; `chosen` is the one that is chosen at first, or null. */
+export const finder = (key, labels, onPick, chosen = null) =>
+  picker({ key, labels, onPick, makes: false, chosen: chosen === null ? [] : [chosen] });
+
 /**
  * A field to pick labels.
  *

@@ -3,7 +3,7 @@
 import { bars } from "./bars.js";
 import { button, data, drawing, h, muted, replace } from "./dom.js";
 import { number, percent } from "./i18n.js";
-import { picker } from "./picker.js";
+import { finder } from "./picker.js";
 import { hand } from "./state.js";
 import { visible } from "./show.js";
 
@@ -18,6 +18,8 @@ export function results(found) {
   const choose = (row, column) => replace(mistakes, listed(found, row, column));
   const wrong = found.pairs.filter(([row, column]) => row !== column).sort((a, b) => b[2] - a[2]);
   const list = h("div.mistaken");
+  const labels = found.per_class.map(({ label, support }) => [label, support]);
+  const look = (label) => replace(list, label !== null && around(label, wrong, choose));
   const frequent = h("ul.pairs", { label: "evaluate.pairs" },
     wrong.slice(0, MOST_PAIRS).map((pair) => h("li", chip(pair, choose))),
   );
@@ -29,13 +31,7 @@ export function results(found) {
       matrix(html, choose),
       h("div",
         frequent,
-        found.per_class.length > MANY_LABELS &&
-          picker({
-            labels: found.per_class.map(({ label, support }) => [label, support]),
-            onPick: (label) => replace(list, label !== null && around(label, wrong, choose)),
-            key: "evaluate.oflabel",
-            makes: false,
-          }),
+        labels.length > MANY_LABELS && finder("evaluate.oflabel", labels, look),
         list,
         mistakes,
       ),
@@ -49,18 +45,10 @@ function around(label, wrong, choose) {
   const side = (key, place) => {
     const pairs = wrong.filter((pair) => pair[place] === label).slice(0, MOST_AROUND);
     if (!pairs.length) return muted("evaluate.unmistaken");
-    return [
-      h("h4", { t: [key, { label: visible(label) }] }),
-      bars(
-        pairs.map((pair) => [pair[1 - place], pair[2]]),
-        {
-          most: pairs[0][2],
-          write: number,
-          choose: (name) => (place ? choose(name, label) : choose(label, name)),
-          label: key,
-        },
-      ),
-    ];
+    const entries = pairs.map((pair) => [pair[1 - place], pair[2]]);
+    const look = (name) => (place ? choose(name, label) : choose(label, name));
+    const shown = bars(entries, { most: entries[0][1], write: number, choose: look, label: key });
+    return [h("h4", { t: [key, { label: visible(label) }] }), shown];
   };
   return [side("evaluate.takenfor", 0), side("evaluate.takenas", 1)];
 }

@@ -4,7 +4,7 @@ import { address, get, kept, post, work } from "../api.js";
 import { correct, undo } from "../changes.js";
 import { button, choice, data, drawing, field, h, inRow, muted, replace, show, tags, view } from "../dom.js";
 import { number, percent, t } from "../i18n.js";
-import { picker, setPicker } from "../picker.js";
+import { finder, picker, setPicker } from "../picker.js";
 import { later, visible } from "../show.js";
 import { canWrite, countedLabels, events, hand, refresh, state } from "../state.js";
 import { announce, guarded, lastOf, oneAtATime, watched, why, withProgress } from "../tell.js";
@@ -140,14 +140,9 @@ export function create() {
       ),
       canWrite() && button("teach.these", () => teach(job.read, job.skip_bad, job.name)),
     );
-    const pick = picker({
-      labels: Object.entries(job.result.labels),
-      chosen: asked.label === null ? [] : [asked.label],
-      key: "file.anylabel",
-      makes: false,
-      onPick: (label) => ask({ label }),
-    });
-    replace(labels, h("span", { t: "file.label" }), pick);
+    const pick = (label) => ask({ label });
+    const known = Object.entries(job.result.labels);
+    replace(labels, h("span", { t: "file.label" }), finder("file.anylabel", known, pick, asked.label));
   }
 
   // --- the table

@@ -6,7 +6,7 @@ import { correct, relabel, tellChange, undo } from "../changes.js";
 import { button, checkbox, data, drawing, field, h, inRow, muted, replace, show, tick, view } from "../dom.js";
 import { fileButton, takesDrops, textOf } from "../files.js";
 import { bind, percent, t } from "../i18n.js";
-import { picker, setPicker } from "../picker.js";
+import { finder, picker, setPicker } from "../picker.js";
 import { copying, curl, file, literal, program, quoted, same } from "../same.js";
 import { later, turn, visible } from "../show.js";
 import { answering, canWrite, events, hasSets, labels, state, thresholds } from "../state.js";
@@ -162,13 +162,7 @@ export function create() {
       bars(entries.filter(isShown), { choose, chosen, before, label: "predict.shares" }),
       left > 0 && [
         muted(["predict.more", { n: left }]),
-        choose &&
-          picker({
-            labels: entries.map(([name, share]) => [name, percent(share)]),
-            onPick: choose,
-            key: "predict.find",
-            makes: false,
-          }),
+        choose && finder("predict.find", entries.map(([name, share]) => [name, percent(share)]), choose),
       ],
       found.set && cutting(),
     );

@@ -4,7 +4,7 @@ import { address, get } from "../api.js";
 import { swing } from "../bars.js";
 import { button, data, h, muted, replace, table, view } from "../dom.js";
 import { number, t } from "../i18n.js";
-import { picker } from "../picker.js";
+import { finder } from "../picker.js";
 import { curl, file, labelLiteral, literal, program, quoted, same } from "../same.js";
 import { level, shown, signed, visible } from "../show.js";
 import { countedLabels, labels, state } from "../state.js";
@@ -53,13 +53,9 @@ export function create() {
       replace(place, weighing(found, weighed, weights));
     });
     const others = sorted.slice(MOST_LABELS).map((label) => [label, timesIn(found.counts, label)]);
-    replace(answer,
-      place,
-      others.length > 0 && picker({ labels: others, onPick: add, key: "words.another", makes: false }),
-    );
-    announce(
-      t("words.found", { word: shown(found.word), label: visible(weighed[weights.indexOf(Math.max(...weights))]) }),
-    );
+    replace(answer, place, others.length > 0 && finder("words.another", others, add));
+    const best = weighed[weights.indexOf(Math.max(...weights))];
+    announce(t("words.found", { word: shown(found.word), label: visible(best) }));
   });
 
   const weigh = async (word, label) => (await get(address("/v1/words", { word, label }))).words[0]?.weight ?? 0;
@@ -87,12 +83,8 @@ export function create() {
     const isLast = listed();
     const others = countedLabels().slice(MOST_COLUMNS);
     replace(columns);
-    replace(more,
-      others.length > 0 && [
-        muted(["words.more", { n: others.length }]),
-        picker({ labels: others, onPick: addColumn, key: "words.column", makes: false }),
-      ],
-    );
+    const further = () => [muted(["words.more", { n: others.length }]), finder("words.column", others, addColumn)];
+    replace(more, others.length > 0 && further());
     // One after the other: with many words each takes its time, and others want answers, too.
     for (const label of labels().slice(0, MOST_COLUMNS)) {
       const place = await column(label);
