@@ -62,7 +62,7 @@ def test_changes_and_the_documents_behind_them(tab: Tab) -> None:
     change(tab, 3).get_by_role("button", name="Documents", exact=True).click()
     behind = change(tab, 3).locator(".behind li")
     EXPECTED(behind).to_have_count(1)
-    EXPECTED(behind.locator(".text")).to_have_text("late pills <b>")
+    EXPECTED(behind.locator(".excerpt")).to_have_text("late pills <b>")
     assert behind.locator(".tag").all_inner_texts() == ["spam", "ham"]
     change(tab, 3).get_by_role("button", name="Documents", exact=True).click()
     EXPECTED(behind).to_have_count(0)

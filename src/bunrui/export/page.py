@@ -40,8 +40,7 @@ _SHARED = ("show.js", "i18n.js", "dom.js", "bars.js")  # of the service
 _OWN = ("fold.js", "analyze.js", "classify.js", "explanation.js", "page.js")
 _REWRITES = ("html", "urls", "mentions", "numbers")
 _TABLES = {  # of kernel/unicode.npz
-    "universal": "nfkc_index nfkc_blocks class_index class_blocks expansions composites mark_codes mark_classes "
-    "decomposed decomposed_codes decomposed_lengths",
+    "universal": "nfkc_index nfkc_blocks class_index class_blocks assigned_index assigned_blocks expansions mark_codes",
     "words": "lower_index lower_blocks word_index word_blocks sigma_index sigma_blocks expansions",
 }
 

@@ -245,33 +245,24 @@ export class Classifier {
    */
   explain(text, label = null, against = null) {
     const tokens = this.features(text);
-    const spans = new Map();
-    const names = new Map();
-    for (const [feature, start, end] of tokens) {
-      const written = this.written(feature);
-      if (!spans.has(written)) {
-        spans.set(written, []);
-        names.set(written, new Set());
-      }
-      spans.get(written).push([start, end]);
-      names.get(written).add(feature);
-    }
-    const scores = this.score(tokens.map(([feature]) => this.written(feature)));
+    const features = tokens.map(([feature]) => this.written(feature));
+    const spans = Map.groupBy(tokens, (_, place) => features[place]);
+    const scores = this.score(features);
     const order = ranked(scores);
     label ??= order.find((c) => c !== against);
     against ??= order.find((c) => c !== label) ?? null;
 
-    const values = this.isHead ? this.readByHead(tokens.map(([feature]) => this.written(feature))) : null;
+    const values = this.isHead ? this.readByHead(features) : null;
     const contributions = [];
     const unknown = [];
     for (const [feature, places] of spans) {
       const record = this.vocabulary.find(feature);
-      const name = Array.from(names.get(feature)).join(" | ");
+      const name = Array.from(new Set(places.map(([name]) => name))).join(" | ");
       if (!record) unknown.push(name);
       if (!record && !this.smooth) continue;
       const times = values ? values.get(record) : this.presence ? 1 : places.length;
       const value = times * (this.weigh(record, label) - (against === null ? 0 : this.weigh(record, against)));
-      contributions.push({ feature: name, value, count: places.length, spans: places });
+      contributions.push({ feature: name, value, count: places.length, spans: places.map(([, ...span]) => span) });
     }
     contributions.sort((a, b) => Math.abs(b.value) - Math.abs(a.value) || byCodePoint(a.feature, b.feature));
     const before = this.score([]);

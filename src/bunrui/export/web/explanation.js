@@ -11,9 +11,7 @@ const LONGEST_SHOWN = 10000; // code points, as all characters here
 
 export function explanation(found, labels) {
   const write = signed(found.contributions.map(({ value }) => value));
-  return h(
-    "div",
-    { class: "explanation" },
+  return h("div.explanation",
     legend(found, labels),
     found.text && markedText(found, write),
     contributions(found, write),
@@ -23,10 +21,8 @@ export function explanation(found, labels) {
 
 function legend({ label, against }, labels) {
   const chip = (side, c, said) =>
-    h("span", {}, h("b", { class: `chip ${side}` }, data(labels[c])), h("span", { class: "muted", t: said }));
-  return h(
-    "p",
-    { class: "legend" },
+    h("span", h("b", { class: `chip ${side}` }, data(labels[c])), h("span.muted", { t: said }));
+  return h("p.legend",
     chip("for", label, "explain.for"),
     against !== null && chip("against", against, "explain.against"),
   );
@@ -86,11 +82,9 @@ function markedText(found, write) {
     return element;
   });
   const left = before.at(-1) - LONGEST_SHOWN;
-  return h(
-    "div",
-    { class: "text", dir: "auto", role: "group", label: "explain.text" },
+  return h("div.text", { dir: "auto", role: "group", label: "explain.text" },
     pieces,
-    left > 0 && h("span", { class: "muted", t: ["explain.more", { left }] }),
+    left > 0 && h("span.muted", { t: ["explain.more", { left }] }),
   );
 }
 
@@ -108,33 +102,28 @@ function titleOf({ contributions }, places, write) {
 function contributions(found, write) {
   const rest = found.contributions.slice(ROWS);
   const largest = Math.abs(found.contributions[0]?.value ?? 0) || 1;
-  const rows = found.contributions
-    .slice(0, ROWS)
+  const rows = found.contributions.slice(0, ROWS)
     .map(({ feature, count, value }) => row(data(shown(feature)), `×${count}`, value, write, largest));
   const total = rest.reduce((sum, { value }) => sum + value, 0);
   if (rest.length) rows.push(row(h("span", { t: ["explain.rest", { n: rest.length }] }), "", total, write));
   rows.push(row(h("span", { t: "explain.bias" }), "", found.bias, write));
   rows.push(row(h("span", { t: "explain.sum" }), "", found.difference, write));
-  return h("table", { class: "contributions" }, h("caption", { t: "explain.table" }), h("tbody", {}, rows));
+  return h("table.contributions", h("caption", { t: "explain.table" }), h("tbody", rows));
 }
 
 /** A row of the table, with a bar where `largest` says what a whole one is. */
 function row(name, times, value, write, largest = Infinity) {
-  return h(
-    "tr",
-    { class: largest === Infinity && "muted" },
+  return h("tr", { class: largest === Infinity && "muted" },
     h("th", { scope: "row" }, name),
-    h("td", { class: "number" }, times),
-    h("td", { class: "number" }, write(value)),
-    h("td", {}, swing(value, largest)),
+    h("td.number", times),
+    h("td.number", write(value)),
+    h("td", swing(value, largest)),
   );
 }
 
 function unknown({ unknown: names }) {
   const n = names.length - NAMES;
-  return h(
-    "p",
-    { class: "muted" },
+  return h("p.muted",
     h("span", { t: "explain.unknown" }),
     " ",
     data(names.slice(0, NAMES).map(shown).join(", ")),

@@ -3,9 +3,6 @@
 
 const [KIND_SHIFT, PAYLOAD] = [29, (1 << 21) - 1];
 const [OPEN, CLOSED, TRAILING, SEQUENCE, HARD] = [1, 2, 3, 5, 6];
-const [L_FIRST, V_FIRST, T_BEFORE, S_FIRST] = [0x1100, 0x1161, 0x11a7, 0xac00];
-const [L_COUNT, V_COUNT, T_COUNT] = [19, 21, 28];
-const S_COUNT = L_COUNT * V_COUNT * T_COUNT;
 const SIGMA = 0x3a3;
 const [CASED, CASE_IGNORABLE] = [1, 2];
 const BLOCK = 7; // bits of a place in a block
@@ -65,11 +62,16 @@ export function lowering(tables) {
   };
 }
 
-/** NFKC, then case folding.  Only a run with code points that may join is decomposed, put in order and composed. */
+/**
+ * NFKC, then case folding.  Only a run with code points that may join is composed, and the browser does that: it
+ * composes all that the tables know in the same way, since Unicode never changes the composition of a known character.
+ */
 export function folding(tables) {
   const single = alone(tables, "nfkc");
   const change = lookup(tables, "nfkc");
-  const { compose, isMark } = composing(tables);
+  const isKnown = lookup(tables, "assigned");
+  const marks = new Set(tables.mark_codes);
+  const isMark = (code) => marks.has(String.fromCodePoint(code).normalize("NFKD").codePointAt(0));
 
   function joins(code) {
     if (code < 0x300) return false;
@@ -85,36 +87,36 @@ export function folding(tables) {
       if (typeof found === "number") folded.add(found, starts[i], starts[i + 1]);
       else for (const code of found) folded.add(code, starts[i], starts[i + 1]);
     };
-    let i = 0;
-    while (i < codes.length) {
-      let end = i + 1;
-      while (end < codes.length && joins(codes[end])) end++;
-      if (end === i + 1 && !joins(codes[i])) addAlone(i);
-      else {
-        for (const [from, to] of segments(codes, i, end)) {
-          const piece = compose(codes, from, to).flatMap(single);
-          const apart = Array.from({ length: to - from }, (_, k) => single(codes[from + k]));
-          if (isSame(piece, apart.flat())) for (let k = from; k < to; k++) addAlone(k);
-          else for (const code of piece) folded.add(code, starts[from], starts[to]);
-        }
-      }
-      i = end;
-    }
-    return folded;
-  };
-
-  /** Pieces of a run: cut before a starter that does not compose with what it meets. */
-  function* segments(codes, start, end) {
-    for (let i = start + 1; i < end; i++) {
-      if (isMark(codes[i])) continue;
-      const parts = [...compose(codes, start, i), ...compose(codes, i, i + 1)];
-      if (isSame(compose(codes, start, i + 1), parts)) {
+    /** A piece of a run; its first code point may be newer than the tables, and then stays as it is. */
+    const compose = (from, to) => {
+      const first = isKnown(codes[from]) ? from : from + 1;
+      return text.slice(starts[from], starts[first]) + text.slice(starts[first], starts[to]).normalize("NFKC");
+    };
+    /** Pieces of a run: cut before a starter that does not compose with what it meets. */
+    function* segments(start, end) {
+      for (let i = start + 1; i < end; i++) {
+        if (isMark(codes[i]) || compose(start, i + 1) !== compose(start, i) + compose(i, i + 1)) continue;
         yield [start, i];
         start = i;
       }
+      yield [start, end];
     }
-    yield [start, end];
-  }
+
+    for (let i = 0, end; i < codes.length; i = end) {
+      end = i + 1;
+      while (end < codes.length && joins(codes[end])) end++;
+      if (end === i + 1 && !joins(codes[i])) {
+        addAlone(i);
+        continue;
+      }
+      for (const [from, to] of segments(i, end)) {
+        const piece = points(compose(from, to))[0].flatMap(single);
+        if (isSame(piece, codes.slice(from, to).flatMap(single))) for (let k = from; k < to; k++) addAlone(k);
+        else for (const code of piece) folded.add(code, starts[from], starts[to]);
+      }
+    }
+    return folded;
+  };
 }
 
 const isSame = (one, other) => one.length === other.length && one.every((code, k) => code === other[k]);
@@ -131,83 +133,4 @@ function points(text) {
   }
   starts.push(text.length);
   return [codes, starts];
-}
-
-/** Canonical composition of the compatibility decomposition (UAX #15). */
-function composing(tables) {
-  const decompositions = new Map();
-  let at = 0;
-  tables.decomposed_codes.forEach((code, k) => {
-    const size = tables.decomposed_lengths[k];
-    decompositions.set(code, Array.from(tables.decomposed.subarray(at, at + size)));
-    at += size;
-  });
-  const orders = new Map(Array.from(tables.mark_codes, (code, k) => [code, tables.mark_classes[k]]));
-  const composites = new Map();
-  for (let k = 0; k < tables.composites.length; k += 3) {
-    composites.set(tables.composites[k] * 0x110000 + tables.composites[k + 1], tables.composites[k + 2]);
-  }
-
-  function decompose(code) {
-    const syllable = code - S_FIRST;
-    if (syllable < 0 || syllable >= S_COUNT) return decompositions.get(code) ?? [code];
-    const final = syllable % T_COUNT;
-    const rest = (syllable - final) / T_COUNT;
-    const jamo = [L_FIRST + Math.floor(rest / V_COUNT), V_FIRST + (rest % V_COUNT)];
-    return final ? [...jamo, T_BEFORE + final] : jamo;
-  }
-
-  /** What two code points become, or 0. */
-  function pair(a, b) {
-    if (a >= L_FIRST && a < L_FIRST + L_COUNT && b >= V_FIRST && b < V_FIRST + V_COUNT) {
-      return S_FIRST + ((a - L_FIRST) * V_COUNT + b - V_FIRST) * T_COUNT;
-    }
-    const syllable = a - S_FIRST;
-    if (syllable >= 0 && syllable < S_COUNT && syllable % T_COUNT === 0 && b > T_BEFORE && b < T_BEFORE + T_COUNT) {
-      return a + b - T_BEFORE;
-    }
-    return composites.get(a * 0x110000 + b) ?? 0;
-  }
-
-  function compose(codes, from, to) {
-    const settled = [];
-    let starter = -1;
-    let marks = [];
-
-    /** Let the starter take in what it composes with; the marks that are left. */
-    const joinMarks = () => {
-      marks.sort((a, b) => a[0] - b[0]);
-      let blocked = 0; // whatever is left blocks all of its class that follow
-      const rest = marks.filter(([order, code]) => {
-        const both = starter < 0 || order === blocked ? 0 : pair(starter, code);
-        if (both) starter = both;
-        else blocked = order;
-        return !both;
-      });
-      marks = [];
-      return rest;
-    };
-    const settle = (rest) => {
-      if (starter >= 0) settled.push(starter);
-      for (const [, code] of rest) settled.push(code);
-    };
-
-    for (let i = from; i < to; i++) {
-      for (const code of decompose(codes[i])) {
-        const order = orders.get(code);
-        if (order) {
-          marks.push([order, code]);
-          continue;
-        }
-        const rest = joinMarks();
-        const both = rest.length || starter < 0 ? 0 : pair(starter, code); // any mark that is left blocks a starter
-        if (!both) settle(rest);
-        starter = both || code;
-      }
-    }
-    settle(joinMarks());
-    return settled;
-  }
-
-  return { compose, isMark: (code) => orders.has(decompose(code)[0]) };
 }

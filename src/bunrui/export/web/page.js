@@ -1,9 +1,9 @@
 // The page: a text, its label, why.
 
-import { bars } from "../../service/web/js/bars.js";
-import { button, data, h, muted, replace, show } from "../../service/web/js/dom.js";
+import { bars, inLarge } from "../../service/web/js/bars.js";
+import { button, h, muted, replace, show } from "../../service/web/js/dom.js";
 import { LANGUAGES, percent, preferred, speak, t } from "../../service/web/js/i18n.js";
-import { visible, wellFormed } from "../../service/web/js/show.js";
+import { later, turn, visible, wellFormed } from "../../service/web/js/show.js";
 import { Classifier, ranked, unpack } from "./classify.js";
 import { explanation } from "./explanation.js";
 
@@ -11,27 +11,21 @@ const WAIT = 120; // milliseconds without a key
 const MOST_BARS = 10;
 const LONGEST_EXPLAINED = 100000; // characters, as in the service
 const LONG = ["export.long", { n: LONGEST_EXPLAINED }];
-const LONGEST_TURNED = 10000; // characters: to find out the direction of a megabyte takes seconds
 const DEMO = ["politics", "science", "society", "sports", "world"]; // the labels of `bunrui demo`
 const EXAMPLES = ["predict.example.first", "predict.example.second", "predict.example.third"];
 
 function create(classifier, about, text) {
-  let [timer, chosen] = [0, null];
+  let chosen = null;
   const { labels } = classifier;
   const area = h("textarea", { id: "text", rows: 5, dir: "auto", spellcheck: "false", hint: "export.hint" });
-  const headline = h("p", { class: "headline", "aria-live": "polite" });
-  const why = h("div", { class: "why" });
-  const shares = h("div", { class: "side shares" });
-  const result = h(
-    "section",
-    { class: "result", label: "predict.result" },
-    headline,
-    h("div", { class: "split" }, why, shares),
-  );
+  const headline = h("p.headline", { "aria-live": "polite" });
+  const why = h("div.why");
+  const shares = h("div.side.shares");
+  const result = h("section.result", { label: "predict.result" }, headline, h("div.split", why, shares));
 
   function run() {
-    clearTimeout(timer);
-    area.dir = area.value.length > LONGEST_TURNED ? "ltr" : "auto";
+    runLater.stop();
+    turn(area);
     show(result, Boolean(area.value.trim()));
     if (!result.hidden) draw(ask(wellFormed(area.value)));
   }
@@ -46,22 +40,15 @@ function create(classifier, about, text) {
   function draw(found) {
     const { probabilities, contributions } = found;
     const order = ranked(found.scores);
-    replace(
-      headline,
-      data(labels[order[0]], { class: "label" }),
-      " ",
-      h("span", { class: "share" }, percent(probabilities[order[0]])),
-    );
+    const [top] = order;
+    replace(headline, inLarge([labels[top]], { [labels[top]]: probabilities[top] }));
     replace(why, h("h2", { t: "predict.why" }), contributions ? explanation(found, labels) : muted(LONG));
-    const best = order.filter((c, place) => place < MOST_BARS || c === found.label);
+    const isBest = (c, place) => place < MOST_BARS || c === found.label;
+    const best = order.filter(isBest).map((c) => [labels[c], probabilities[c]]);
     const left = labels.length - best.length;
-    replace(
-      shares,
+    replace(shares,
       h("h2", { t: "predict.shares" }),
-      bars(
-        best.map((c) => [labels[c], probabilities[c]]),
-        { choose: contributions && choose, chosen: labels[found.label], label: "predict.shares" },
-      ),
+      bars(best, { choose: contributions && choose, chosen: labels[found.label], label: "predict.shares" }),
       left > 0 && muted(["predict.more", { n: left }]),
     );
   }
@@ -78,10 +65,10 @@ function create(classifier, about, text) {
     run();
   }
 
+  const runLater = later(WAIT, run);
   area.addEventListener("input", () => {
-    clearTimeout(timer);
     chosen = null;
-    timer = setTimeout(run, WAIT);
+    runLater();
   });
   open(text);
   return [
@@ -94,28 +81,22 @@ function create(classifier, about, text) {
 }
 
 const examples = (open) =>
-  h(
-    "div",
-    { class: "row examples" },
-    h("span", { class: "muted", t: "predict.examples" }),
+  h("div.row.examples",
+    h("span.muted", { t: "predict.examples" }),
     EXAMPLES.map((key) => button(key, () => open(t(key)), "chip")),
   );
 
 /** Where the page comes from, and what it lacks. */
 function origin(labels, { documents, model, version, pruning }) {
-  return h(
-    "footer",
-    { class: "muted" },
+  return h("footer.muted",
     h("p", { t: ["export.origin", { n: documents, labels, model, version }] }),
     h("p", { t: "export.offline" }),
-    pruning && h("p", { class: "pruning", t: lack(pruning) }),
+    pruning && h("p.pruning", { t: lack(pruning) }),
     pruning && h("p", { t: cost(pruning) }),
   );
 }
 
-function lack({ kept, all }) {
-  return kept === all ? "export.rounded" : ["export.pruned", { kept, all }];
-}
+const lack = ({ kept, all }) => (kept === all ? "export.rounded" : ["export.pruned", { kept, all }]);
 
 function cost({ before, after, documents }) {
   if (before === null) return "export.unmeasured";
@@ -125,14 +106,12 @@ function cost({ before, after, documents }) {
 async function start() {
   const main = document.getElementById("main");
   const { about, phrases } = JSON.parse(document.getElementById("told").textContent);
-  const language = h(
-    "select",
-    { label: "page.language" },
+  const language = h("select", { label: "page.language" },
     Object.entries(LANGUAGES).map(([tag, name]) => h("option", { value: tag, lang: tag }, name)),
   );
   language.value = preferred(null);
   speak(language.value, phrases[language.value]);
-  document.querySelector("header").append(h("div", { class: "tools" }, language));
+  document.querySelector("header").append(h("div.tools", language));
   try {
     const weights = document.getElementById("weights");
     const classifier = new Classifier(await unpack(weights.textContent));
@@ -145,7 +124,7 @@ async function start() {
     });
   } catch (error) {
     const reason = visible(error.message);
-    replace(main, h("p", { class: "notice", role: "alert", t: ["export.broken", { reason }] }));
+    replace(main, h("p.notice", { role: "alert", t: ["export.broken", { reason }] }));
   }
   document.documentElement.dataset.ready = "";
 }

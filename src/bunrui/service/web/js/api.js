@@ -2,8 +2,6 @@
 
 import { wellFormed } from "./show.js";
 
-const KEPT = "bunrui.token";
-const AUTHOR = "bunrui.author";
 const POLL = [100, 150, 250, 400, 600];
 const WRITING = ["train", "set", "choose", "calibrate"]; // kinds of jobs that change the classifier
 const MOST_FAILURES = 5; // one after the other, before the work is given up
@@ -18,16 +16,20 @@ export class Problem extends Error {
   }
 }
 
-export const token = {
-  get: () => sessionStorage.getItem(KEPT) ?? "",
-  set: (value) => (value ? sessionStorage.setItem(KEPT, value) : sessionStorage.removeItem(KEPT)),
-};
+/** A text that the browser keeps for this tab, or in `localStorage` for all tabs. */
+export const keptText = (name, storage = sessionStorage) => ({
+  get: () => storage.getItem(`bunrui.${name}`) ?? "",
+  set: (text) => (text ? storage.setItem(`bunrui.${name}`, text) : storage.removeItem(`bunrui.${name}`)),
+});
 
-/** The name of the person who makes the changes of this browser, if the person has given it. */
-export const author = {
-  get: () => localStorage.getItem(AUTHOR) ?? "",
-  set: (name) => (name ? localStorage.setItem(AUTHOR, name) : localStorage.removeItem(AUTHOR)),
-};
+export const token = keptText("token");
+export const author = keptText("author", localStorage); // the name of the person who makes the changes, if it is given
+
+/** A value that the browser keeps for this tab; null until there is one. */
+export const kept = (name) => ({
+  get: () => JSON.parse(sessionStorage.getItem(`bunrui.${name}`) ?? "null"),
+  set: (value) => sessionStorage.setItem(`bunrui.${name}`, JSON.stringify(value)),
+});
 
 // Members that are labels, or lists of labels; `pairs` are [label, label, number].
 const LABELS = ["label", "labels", "against", "given", "guess", "predicted", "sets", "suggested", "to", "true", "unknown"];
@@ -77,6 +79,15 @@ export async function ask(method, path, { json, file, signal } = {}) {
 export const get = (path, options) => ask("GET", path, options);
 export const post = (path, json, options) => ask("POST", path, { json, ...options });
 
+/** What a promise gives, or after a problem of these kinds, what `instead` gives. */
+export const unless = (promise, kinds, instead) =>
+  promise.catch((error) => {
+    if (!kinds.includes(error.kind)) throw error;
+    return instead();
+  });
+
+export const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
 /** An address with options, those that are null left out; a list is an option that comes several times. */
 export function address(path, options) {
   const each = Object.entries(options).flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
@@ -99,12 +110,12 @@ export async function follow(job, { progress = () => {}, signal } = {}) {
   let failures = 0;
   for (let turn = 0; job.state === "waiting" || job.state === "running"; turn++) {
     progress(job);
-    await new Promise((resolve) => setTimeout(resolve, POLL[Math.min(turn, POLL.length - 1)]));
+    await pause(POLL[Math.min(turn, POLL.length - 1)]);
     try {
       job = await ask(signal?.aborted ? "DELETE" : "GET", `/v1/jobs/${job.id}`);
       failures = 0;
     } catch (error) {
-      const mayPass = error instanceof Problem && (error.status === 503 || error.kind === "unreachable");
+      const mayPass = error.status === 503 || error.kind === "unreachable";
       if (!mayPass || ++failures > MOST_FAILURES) throw error;
       continue;
     }

@@ -1,6 +1,6 @@
 // Rows of bars: a name, how much, and a number; bars for and against.
 
-import { data, h, press, svg } from "./dom.js";
+import { button, data, h, svg } from "./dom.js";
 import { percent } from "./i18n.js";
 
 /**
@@ -8,20 +8,21 @@ import { percent } from "./i18n.js";
  * some time ago, which are marked.
  */
 export function bars(entries, { most = 1, write = percent, choose, chosen, before, label } = {}) {
-  return h(
-    "ul",
-    { class: "bars", label },
+  return h("ul.bars", { label },
     entries.map(([name, value]) => {
-      const bar = h("span", { class: "bar" });
-      bar.style.width = `${(100 * value) / most}%`;
-      const track = h("span", { class: "track", "aria-hidden": "true" }, bar);
+      const track = h("span.track", { "aria-hidden": "true" });
+      track.style.setProperty("--share", `${(100 * value) / most}%`);
       if (before && Object.hasOwn(before, name)) track.append(mark(before[name] / most));
-      const inside = [data(name, { class: "name" }), track, h("span", { class: "number" }, write(value))];
+      const inside = [data(name, { class: "name" }), track, h("span.number", write(value))];
       const isPressed = { "aria-pressed": String(name === chosen) };
-      return h("li", {}, choose ? press(inside, () => choose(name), null, isPressed) : h("div", {}, inside));
+      return h("li", choose ? button(inside, () => choose(name), null, isPressed) : h("div", inside));
     }),
   );
 }
+
+/** Labels with their shares, in large letters. */
+export const inLarge = (names, shares) =>
+  names.map((name) => [data(name, { class: "label" }), " ", h("span.share", percent(shares[name]))]);
 
 /** A bar from the middle: to the right for, to the left against. */
 export function swing(value, largest) {
@@ -32,7 +33,7 @@ export function swing(value, largest) {
 }
 
 function mark(share) {
-  const element = h("span", { class: "mark" });
+  const element = h("span.mark");
   element.style.left = `${100 * share}%`;
   return element;
 }

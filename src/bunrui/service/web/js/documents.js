@@ -1,12 +1,11 @@
 // Documents of the file: one as an item of a list, and a search through all of them.
 
 import { address, get } from "./api.js";
-import { relabel, undo, unlearn } from "./changes.js";
-import { button, data, field, h, muted, replace, show } from "./dom.js";
+import { relabel, tellChange, undo, unlearn } from "./changes.js";
+import { button, data, field, h, muted, replace, show, tags } from "./dom.js";
 import { t, when } from "./i18n.js";
-import { picker, setPicker } from "./picker.js";
+import { finder, picker, setPicker } from "./picker.js";
 import { open } from "./results.js";
-import { visible } from "./show.js";
 import { countedLabels, hasSets, state } from "./state.js";
 import { announce, guarded, lastOf, oneAtATime, watched } from "./tell.js";
 
@@ -24,22 +23,15 @@ export const openWhole = guarded(async (one, change = null) => {
 /** A document in a list; `beside` stands before it.  Behind a change that gave it a label, both are shown. */
 export function item(one, { beside = null, change = null } = {}) {
   const isCut = one.text !== null && one.length > Array.from(one.text).length;
-  const text = h("p", { class: "text", dir: "auto" }, one.text !== null && visible(one.text), isCut && " …");
   const about = [one.id, one.source].filter((each) => each !== null);
   const given = change?.kind === "relabel" && change.note.labels?.length === 1 ? change.note.labels : [];
-  return h(
-    "li",
-    {},
+  return h("li",
     beside,
-    h(
-      "div",
-      {},
-      one.text === null ? muted("history.notext") : text,
-      h(
-        "p",
-        { class: "facts muted" },
-        one.labels.map((label) => data(label, { class: "tag" })),
-        given.map((label) => [h("span", {}, "→"), data(label, { class: "tag" })]),
+    h("div",
+      one.text === null ? muted("history.notext") : h("p.excerpt", data(one.text), isCut && " …"),
+      h("p.facts.muted",
+        tags(one.labels),
+        given.map((label) => [h("span", "→"), tags([label])]),
         h("time", { datetime: one.time }, when(one.time)),
         about.map((each) => data(each)),
         one.text !== null && button("history.open", () => openWhole(one, change?.number), "quiet"),
@@ -61,21 +53,19 @@ export function browser() {
   const since = h("input", { type: "date", id: "since" });
   const until = h("input", { type: "date", id: "until" });
   const labelled = h("div");
-  const form = h(
-    "form",
-    { class: "find", role: "search" },
+  const form = h("form.find", { role: "search" },
     field("history.contains", words),
     labelled,
     field("history.since", since),
     field("history.until", until),
-    h("button", { type: "submit", class: "primary", t: "history.search" }),
+    h("button.primary", { type: "submit", t: "history.search" }),
   );
-  const looking = h("div", { class: "row", hidden: true });
-  const acting = h("fieldset", { class: "acting", hidden: true });
-  const outcome = h("div", { class: "outcome", role: "status" });
-  const list = h("ul", { class: "documents" });
+  const looking = h("div.row", { hidden: true });
+  const acting = h("fieldset.acting", { hidden: true });
+  const outcome = h("div.outcome", { role: "status" });
+  const list = h("ul.documents");
   const more = button("history.more", guarded(() => look()), null, { hidden: true });
-  const element = h("div", {}, form, outcome, acting, looking, list, more);
+  const element = h("div", form, outcome, acting, looking, list, more);
 
   const midnight = (day, plus = 0) => {
     if (!day) return null;
@@ -117,7 +107,7 @@ export function browser() {
     do {
       if (looked) {
         const said = ["history.looked", { n: looked, total: state.info.documents }];
-        show(replace(looking, h("span", { class: "muted", t: said }), stop), true);
+        show(replace(looking, h("span.muted", { t: said }), stop), true);
       }
       const page = await get(address("/v1/documents", { ...options, begin: next }));
       if (!isLast()) return;
@@ -129,7 +119,7 @@ export function browser() {
     if (found.slice(before).some((one) => chosen.has(one.digest))) drawActing(); // copies of a text that is chosen
     show(looking, false);
     show(more, next !== null);
-    if (!found.length) replace(list, h("li", { class: "muted", t: "history.none" }));
+    if (!found.length) replace(list, h("li.muted", { t: "history.none" }));
     announce(t("history.found", { n: found.length }));
   });
 
@@ -149,8 +139,7 @@ export function browser() {
   function drawActing() {
     const all = found.filter((one) => chosen.has(one.digest));
     const options = { labels: countedLabels(), key: "history.relabel" };
-    replace(
-      acting,
+    replace(acting,
       h("legend", { t: ["history.chosen", { n: all.length }] }),
       all.length > chosen.size && muted("history.copies"),
       hasSets()
@@ -180,23 +169,9 @@ export function browser() {
 
   /** Tell the change, offer to take it back, and search again: the documents stand elsewhere now. */
   function tell(key, change) {
-    const undoing = change.transaction !== null && button("predict.undo", () => takeBack(change));
-    replace(outcome, h("p", { t: [key, { n: change.changed }] }), undoing);
+    const undoing = tellChange(outcome, [[key, { n: change.changed }]], change, takeBack);
     search();
-    return undoing || words;
-  }
-
-  function drawLabels() {
-    replace(
-      labelled,
-      picker({
-        labels: countedLabels(),
-        chosen: label === null ? [] : [label],
-        key: "history.label",
-        makes: false,
-        onPick: (picked) => (label = picked),
-      }),
-    );
+    return undoing ?? words;
   }
 
   form.addEventListener(
@@ -210,7 +185,7 @@ export function browser() {
 
   /** The labels may be others now; at first, and after changes made elsewhere, show the documents as they are. */
   function update() {
-    drawLabels();
+    replace(labelled, finder("history.label", countedLabels(), (picked) => (label = picked), label));
     if (acting.disabled || searched === changes()) return; // a change of this search looks again by itself
     replace(outcome); // its button would undo something else
     search();

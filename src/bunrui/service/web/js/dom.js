@@ -6,12 +6,19 @@ import { visible } from "./show.js";
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
- * An element.  Properties: `t` for a key of the translations, or [key, parameters]; `label`, `hint` and `title` for
- * aria-label, placeholder and title, given in the same way; `on` for listeners; all else are attributes.
+ * An element by its tag and classes, such as "p.row.muted".  Properties may stand before its children: `t` for a key of
+ * the translations, or [key, parameters]; `label`, `hint` and `title` for aria-label, placeholder and title, given in
+ * the same way; `on` for listeners; all else are attributes.
  */
-export const h = (tag, properties = {}, ...children) => fill(document.createElement(tag), properties, children);
-export const svg = (tag, properties = {}, ...children) =>
-  fill(document.createElementNS(SVG, tag), properties, children);
+export function h(name, ...inside) {
+  const [tag, ...classes] = name.split(".");
+  const element = document.createElement(tag);
+  if (classes.length) element.className = classes.join(" ");
+  const [properties, ...children] = inside[0]?.constructor === Object ? inside : [{}, ...inside];
+  return fill(element, properties, children);
+}
+
+export const svg = (tag, properties, ...children) => fill(document.createElementNS(SVG, tag), properties, children);
 
 const TRANSLATED = { t: "", label: "aria-label", hint: "placeholder", title: "title" };
 
@@ -36,16 +43,20 @@ const there = (children) =>
 /** Words of the user, such as a label: isolated, with nothing in them that is obeyed. */
 export const data = (text, properties = {}) => h("bdi", properties, visible(String(text)));
 
-/** A button that says a phrase; `kind` is its class, `more` are other properties. */
-export const button = (key, act, kind, more = {}) =>
-  h("button", { type: "button", class: kind, t: key, ...more, on: act && { click: act } });
+/** Labels of a document. */
+export const tags = (labels) => labels.map((label) => data(label, { class: "tag" }));
 
-/** The same with something else inside than a phrase. */
-export const press = (inside, act, kind, more = {}) =>
-  h("button", { type: "button", class: kind, ...more, on: act && { click: act } }, inside);
+/** A button that says a phrase, or has elements inside; `kind` is its class, `more` are other properties. */
+export function button(inside, act, kind, more) {
+  const [key, children] = typeof [inside].flat()[0] === "string" ? [inside] : [null, inside];
+  return h("button", { type: "button", class: kind, t: key, ...more, on: act && { click: act } }, children);
+}
 
 /** A line that says a phrase, and is not the matter itself. */
-export const muted = (key) => h("p", { class: "muted", t: key });
+export const muted = (key) => h("p.muted", { t: key });
+
+/** The same for those who may only read; parts of the class `writing` are for the others. */
+export const forReaders = (key) => h("p.muted.reading", { t: key });
 
 /** A list of options to choose from. */
 export function choice(id, options, chosen, act) {
@@ -62,27 +73,25 @@ export function checkbox(id, act, isChecked = false) {
 }
 
 /** Parts side by side. */
-export const inRow = (...children) => h("div", { class: "row" }, ...children);
+export const inRow = (...children) => h("div.row", ...children);
 
 /** A control with its name before it. */
-export const field = (key, control) => h("span", { class: "field" }, h("label", { for: control.id, t: key }), control);
+export const field = (key, control) => h("span.field", h("label", { for: control.id, t: key }), control);
 
 /** A check box with its name after it. */
-export const tick = (key, box) => h("p", {}, box, " ", h("label", { for: box.id, t: key }));
+export const tick = (key, box) => h("p", box, " ", h("label", { for: box.id, t: key }));
 
 /** A table of cells, by rows; `heads` are cells, too. */
 export function table(properties, heads, rows, caption = null) {
-  const body = rows.map((cells) => h("tr", {}, cells));
-  return h("table", properties, caption, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, body));
+  const body = rows.map((cells) => h("tr", cells));
+  return h("table", properties, caption, h("thead", h("tr", heads)), h("tbody", body));
 }
 
 /** A view of the page: its title, a line about it, then the rest. */
 export const view = (name, ...children) =>
-  h(
-    "section",
-    { class: "view", "aria-labelledby": `${name}-title` },
+  h("section.view", { "aria-labelledby": `${name}-title` },
     h("h2", { id: `${name}-title`, tabindex: -1, t: `${name}.title` }),
-    h("p", { class: "muted", t: `${name}.about` }),
+    h("p.muted", { t: `${name}.about` }),
     ...children,
   );
 

@@ -29,7 +29,7 @@ export function takesDrops(element, take, several = false) {
 
 /** A button that lets choose a file; with `several`, files. */
 export function fileButton(key, take, accept, several = false) {
-  const input = h("input", { type: "file", class: "sr", accept, multiple: several, tabindex: -1, "aria-hidden": "true" });
+  const input = h("input.sr", { type: "file", accept, multiple: several, tabindex: -1, "aria-hidden": "true" });
   input.addEventListener("change", () => {
     if (input.files.length) take(several ? Array.from(input.files) : input.files[0]);
     input.value = ""; // the same file again is a new choice

@@ -1,6 +1,6 @@
 // Keys that answer: one for each label, and buttons that say theirs.
 
-import { data, h, press } from "./dom.js";
+import { button, data, h } from "./dom.js";
 
 const DIGITS = [..."1234567890"];
 
@@ -18,7 +18,7 @@ export function keysOf(labels, before) {
 }
 
 const keyed = (key, inside, act, kind) =>
-  press([h("kbd", {}, key), " ", inside], act, kind, { "aria-keyshortcuts": key, "data-key": key });
+  button([h("kbd", key), " ", inside], act, kind, { "aria-keyshortcuts": key, "data-key": key });
 
 /** A button that says a phrase, with its key. */
 export const keyButton = (key, phrase, act, kind = "quiet") => keyed(key, h("span", { t: phrase }), act, kind);

@@ -1,6 +1,6 @@
 // The page: its views, the way from one to the other, the token, the language, the keys.
 
-import { Problem, get, token } from "./api.js";
+import { get, keptText, pause, token, unless } from "./api.js";
 import { button, checkbox, data, h, inRow, replace, show, tick } from "./dom.js";
 import { refuseDrops } from "./files.js";
 import { LANGUAGES, bind, language, preferred, t, use } from "./i18n.js";
@@ -19,8 +19,8 @@ import * as words from "./views/words.js";
 const VIEWS = { predict, file, teach, train, history: past, words, evaluate, compare, audit };
 // The first letter of each view; that of teaching is the one of training, so it is l as in label.
 const LETTERS = Object.fromEntries(Object.keys(VIEWS).map((name) => [name === "teach" ? "l" : name[0], name]));
-const THEMES = ["auto", "light", "dark"];
-const KEYS_OFF = "bunrui.keys.off";
+const THEMES = ["", "light", "dark"]; // the first one is that of the system
+const keysOff = keptText("keys.off", localStorage);
 
 const place = (id) => document.getElementById(id);
 const made = {};
@@ -83,15 +83,7 @@ function takeToken() {
 }
 
 /** Whether the service takes the token. */
-async function isRight() {
-  try {
-    await get("/v1/token");
-    return true;
-  } catch (error) {
-    if (error instanceof Problem && error.kind === "no-token") return false;
-    throw error;
-  }
-}
+const isRight = () => unless(get("/v1/token").then(() => true), ["no-token"], () => false);
 
 async function checkToken() {
   if (!token.get() || !state.info.service.writable || (await isRight())) return;
@@ -101,15 +93,13 @@ async function checkToken() {
 
 function askToken(why) {
   const input = h("input", { type: "password", id: "secret", autocomplete: "off", required: true });
-  const wrong = h("p", { class: "warning", role: "alert" });
-  const form = h(
-    "form",
-    {},
+  const wrong = h("p.warning", { role: "alert" });
+  const form = h("form",
     h("h2", { t: "token.title" }),
     h("p", { t: "token.about" }),
-    h("p", { class: "field wide" }, h("label", { for: "secret", t: "token.label" }), input),
+    h("p.field.wide", h("label", { for: "secret", t: "token.label" }), input),
     wrong,
-    inRow(h("button", { type: "submit", class: "primary", t: "token.use" }), closer(() => dialog)),
+    inRow(h("button.primary", { type: "submit", t: "token.use" }), closer(() => dialog)),
   );
   const dialog = opened(form);
   form.addEventListener(
@@ -138,7 +128,7 @@ function forgetToken() {
 // --- dialogs
 
 function opened(content) {
-  const dialog = h("dialog", {}, content);
+  const dialog = h("dialog", content);
   document.body.append(dialog);
   dialog.addEventListener("close", () => dialog.remove());
   dialog.showModal();
@@ -148,17 +138,12 @@ function opened(content) {
 const closer = (dialog) => button("page.close", () => dialog().close());
 
 function listKeys() {
-  const turn = (isOff) => (isOff ? localStorage.setItem(KEYS_OFF, "1") : localStorage.removeItem(KEYS_OFF));
-  const off = checkbox("keys-off", turn, Boolean(localStorage.getItem(KEYS_OFF)));
-  const line = (keys, key) => [h("dt", {}, keys.map((name) => h("kbd", {}, name))), h("dd", { t: key })];
+  const off = checkbox("keys-off", (isOff) => keysOff.set(isOff ? "1" : ""), Boolean(keysOff.get()));
+  const line = (keys, key) => [h("dt", keys.map((name) => h("kbd", name))), h("dd", { t: key })];
   const dialog = opened(
-    h(
-      "div",
-      {},
+    h("div",
       h("h2", { t: "keys.title" }),
-      h(
-        "dl",
-        { class: "keys" },
+      h("dl.keys",
         Object.entries(LETTERS).map(([letter, name]) => line([letter], `${name}.title`)),
         line(["/"], "keys.input"),
         line(["Ctrl", "Enter"], "keys.predict"),
@@ -186,7 +171,7 @@ function onKey(event) {
   if (isTyping || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
   if (key === "Enter" && target.closest("button, a, summary")) return; // it is pressed, and nothing else
   if (key === "?") return listKeys();
-  if (localStorage.getItem(KEYS_OFF)) return;
+  if (keysOff.get()) return;
   if (key === "/") {
     event.preventDefault();
     current.focus?.();
@@ -198,8 +183,7 @@ function onKey(event) {
 
 function tellAbout() {
   const { info } = state;
-  replace(
-    place("about"),
+  replace(place("about"),
     data(info.service.file, { class: "file" }),
     h("span", { t: ["page.documents", { n: info.documents }] }),
     h("span", { title: info.choice?.line }, data(info.choice ? `auto: ${info.choice.candidate.model}` : info.model)),
@@ -208,26 +192,24 @@ function tellAbout() {
   show(notice, !canWrite() || !info.documents);
   const why = !info.documents ? "page.empty" : info.service.writable ? "page.readonly" : "page.onlyreads";
   const ways = !info.documents && canWrite() ? ["teach", "train"] : [];
-  replace(
-    notice,
+  replace(notice,
     h("span", { t: why }),
-    ways.map((name) => [" ", h("a", { class: "button", href: `#/${name}`, t: `${name}.title` })]),
+    ways.map((name) => [" ", h("a.button", { href: `#/${name}`, t: `${name}.title` })]),
   );
+  document.documentElement.toggleAttribute("data-writable", canWrite());
   show(place("token"), info.service.writable);
   bind(place("token"), canWrite() ? "token.forget" : "token.enter");
 }
 
 function turnTheme() {
-  const { documentElement: root } = document;
-  const next = THEMES[(THEMES.indexOf(root.dataset.theme ?? "auto") + 1) % THEMES.length];
-  if (next === "auto") delete root.dataset.theme;
-  else root.dataset.theme = next;
-  localStorage.setItem("bunrui.theme", next);
+  const { style } = document.documentElement;
+  style.colorScheme = THEMES[(THEMES.indexOf(style.colorScheme) + 1) % THEMES.length];
+  localStorage.setItem("bunrui.theme", style.colorScheme);
   nameTheme();
 }
 
 function nameTheme() {
-  const theme = document.documentElement.dataset.theme ?? "auto";
+  const theme = document.documentElement.style.colorScheme || "auto";
   replace(place("theme"), { auto: "◐", light: "☀", dark: "☾" }[theme]);
   bind(place("theme"), `theme.${theme}`, {}, "aria-label");
   bind(place("theme"), `theme.${theme}`, {}, "title");
@@ -237,15 +219,9 @@ function nameTheme() {
 
 /** Wait until the service is ready: the first start on a machine takes a minute. */
 async function ready() {
-  for (;;) {
-    try {
-      await get("/v1/labels");
-      return;
-    } catch (error) {
-      if (!(error instanceof Problem) || error.kind !== "not-ready") throw error;
-      show(replace(place("notice"), h("span", { t: "page.starting" })), true);
-      await new Promise((resolve) => setTimeout(resolve, 500));
-    }
+  while (!(await unless(get("/v1/labels"), ["not-ready"], () => null))) {
+    show(replace(place("notice"), h("span", { t: "page.starting" })), true);
+    await pause(500);
   }
 }
 

@@ -1,6 +1,6 @@
 // A field to pick labels, one of a few or one of thousands: type to search, arrow keys and Enter.
 
-import { data, h, press, replace, show } from "./dom.js";
+import { button, data, h, replace, show } from "./dom.js";
 import { number } from "./i18n.js";
 import { visible } from "./show.js";
 
@@ -22,6 +22,10 @@ export function setPicker(save, take, options) {
   save.addEventListener("click", () => take(wanted));
   return [picker({ ...options, several: true, onPick }), save];
 }
+
+/** A field to pick one of the labels that there are; `chosen` is the one that is chosen at first, or null. */
+export const finder = (key, labels, onPick, chosen = null) =>
+  picker({ key, labels, onPick, makes: false, chosen: chosen === null ? [] : [chosen] });
 
 /**
  * A field to pick labels.
@@ -58,10 +62,10 @@ export function picker({ labels, chosen = [], several = false, onPick, key = "pi
     "aria-expanded": "false",
   });
   const list = h("ul", { id, role: "listbox", label: "picker.labels", "aria-multiselectable": several && "true" });
-  const left = h("p", { class: "muted", role: "status" });
-  const popup = h("div", { class: "popup", hidden: true }, list, left);
-  const chips = h("div", { class: "chips" });
-  const element = h("div", { class: "picker" }, several && chips, input, popup);
+  const left = h("p.muted", { role: "status" });
+  const popup = h("div.popup", { hidden: true }, list, left);
+  const chips = h("div.chips");
+  const element = h("div.picker", several && chips, input, popup);
 
   const isOpen = () => !popup.hidden;
   const resting = () => (several ? "" : visible(picked[0] ?? ""));
@@ -88,8 +92,7 @@ export function picker({ labels, chosen = [], several = false, onPick, key = "pi
     options = options.map((one, place) => ({ ...one, element: option(one, place) }));
     replace(list, options.map((one) => one.element));
     const more = found.length - MOST_DRAWN;
-    replace(
-      left,
+    replace(left,
       !options.length && h("span", { t: "picker.none" }),
       more > 0 && h("span", { t: ["picker.more", { n: more }] }),
     );
@@ -109,7 +112,7 @@ export function picker({ labels, chosen = [], several = false, onPick, key = "pi
         on: { mousedown: (event) => event.preventDefault(), click: () => pick(place) },
       },
       isNew ? h("span", { t: ["picker.make", { label: visible(name) }] }) : data(name),
-      beside !== undefined && h("span", { class: "number" }, typeof beside === "number" ? number(beside) : beside),
+      beside !== undefined && h("span.number", typeof beside === "number" ? number(beside) : beside),
     );
 
   function activate(place) {
@@ -147,8 +150,7 @@ export function picker({ labels, chosen = [], several = false, onPick, key = "pi
   const tell = (isNew = false) => onPick(several ? [...picked] : (picked[0] ?? null), isNew);
 
   function drawChips() {
-    replace(
-      chips,
+    replace(chips,
       picked.map((name) => {
         const drop = () => {
           picked = picked.filter((one) => one !== name);
@@ -157,7 +159,7 @@ export function picker({ labels, chosen = [], several = false, onPick, key = "pi
           input.focus();
           tell();
         };
-        return press([data(name), " ×"], drop, "chip", { label: ["picker.remove", { label: visible(name) }] });
+        return button([data(name), " ×"], drop, "chip", { label: ["picker.remove", { label: visible(name) }] });
       }),
     );
     show(chips, picked.length > 0);

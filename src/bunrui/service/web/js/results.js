@@ -1,9 +1,9 @@
 // How well the classifier does: the figures, the confusion, and the mistakes behind it.
 
 import { bars } from "./bars.js";
-import { button, data, drawing, h, muted, press, replace } from "./dom.js";
+import { button, data, drawing, h, muted, replace } from "./dom.js";
 import { number, percent } from "./i18n.js";
-import { picker } from "./picker.js";
+import { finder } from "./picker.js";
 import { hand } from "./state.js";
 import { visible } from "./show.js";
 
@@ -14,41 +14,29 @@ const MOST_MISTAKES = 50;
 
 export function results(found) {
   const { html } = found;
-  const mistakes = h("div", { class: "mistakes", "aria-live": "polite" });
+  const mistakes = h("div.mistakes", { "aria-live": "polite" });
   const choose = (row, column) => replace(mistakes, listed(found, row, column));
   const wrong = found.pairs.filter(([row, column]) => row !== column).sort((a, b) => b[2] - a[2]);
-  const list = h("div", { class: "mistaken" });
-  const frequent = h(
-    "ul",
-    { class: "pairs", label: "evaluate.pairs" },
-    wrong.slice(0, MOST_PAIRS).map((pair) => h("li", {}, chip(pair, choose))),
+  const list = h("div.mistaken");
+  const labels = found.per_class.map(({ label, support }) => [label, support]);
+  const look = (label) => replace(list, label !== null && around(label, wrong, choose));
+  const frequent = h("ul.pairs", { label: "evaluate.pairs" },
+    wrong.slice(0, MOST_PAIRS).map((pair) => h("li", chip(pair, choose))),
   );
-  return h(
-    "div",
-    { class: "results" },
+  return h("div.results",
     drawing(html.summary),
     h("h3", { t: "evaluate.confusion" }),
     muted("evaluate.confusion.about"),
-    h(
-      "div",
-      { class: "confusions" },
+    h("div.confusions",
       matrix(html, choose),
-      h(
-        "div",
-        {},
+      h("div",
         frequent,
-        found.per_class.length > MANY_LABELS &&
-          picker({
-            labels: found.per_class.map(({ label, support }) => [label, support]),
-            onPick: (label) => replace(list, label !== null && around(label, wrong, choose)),
-            key: "evaluate.oflabel",
-            makes: false,
-          }),
+        labels.length > MANY_LABELS && finder("evaluate.oflabel", labels, look),
         list,
         mistakes,
       ),
     ),
-    h("details", {}, h("summary", { t: "evaluate.classes" }), drawing(html.classes)),
+    h("details", h("summary", { t: "evaluate.classes" }), drawing(html.classes)),
   );
 }
 
@@ -57,26 +45,16 @@ function around(label, wrong, choose) {
   const side = (key, place) => {
     const pairs = wrong.filter((pair) => pair[place] === label).slice(0, MOST_AROUND);
     if (!pairs.length) return muted("evaluate.unmistaken");
-    return [
-      h("h4", { t: [key, { label: visible(label) }] }),
-      bars(
-        pairs.map((pair) => [pair[1 - place], pair[2]]),
-        {
-          most: pairs[0][2],
-          write: number,
-          choose: (name) => (place ? choose(name, label) : choose(label, name)),
-          label: key,
-        },
-      ),
-    ];
+    const entries = pairs.map((pair) => [pair[1 - place], pair[2]]);
+    const look = (name) => (place ? choose(name, label) : choose(label, name));
+    const shown = bars(entries, { most: entries[0][1], write: number, choose: look, label: key });
+    return [h("h4", { t: [key, { label: visible(label) }] }), shown];
   };
   return [side("evaluate.takenfor", 0), side("evaluate.takenas", 1)];
 }
 
 export function calibration(found) {
-  return h(
-    "div",
-    {},
+  return h("div",
     h("h3", { t: "evaluate.reliability" }),
     muted(["evaluate.reliability.about", { ece: percent(found.ece) }]),
     drawing(found.html.calibration),
@@ -85,7 +63,7 @@ export function calibration(found) {
 
 /** The drawing, whose cells show the mistakes behind them; the address of a cell has the places of its two labels. */
 function matrix({ confusion, labels }, choose) {
-  const element = h("div", {}, drawing(confusion));
+  const element = h("div", drawing(confusion));
   element.addEventListener("click", (event) => {
     const cell = event.target.closest("a.cell");
     if (!cell) return;
@@ -97,8 +75,8 @@ function matrix({ confusion, labels }, choose) {
 }
 
 function chip([row, column, n], choose) {
-  const count = h("span", { class: "number" }, ` ${number(n)}`);
-  return press([data(row), " → ", data(column), count], () => choose(row, column), "chip");
+  const count = h("span.number", ` ${number(n)}`);
+  return button([data(row), " → ", data(column), count], () => choose(row, column), "chip");
 }
 
 function listed(found, row, column) {
@@ -111,17 +89,15 @@ function listed(found, row, column) {
   return [
     h("h4", { t: ["evaluate.mistakes", { ...pair, n }] }),
     n > here.length && muted(["evaluate.surest", { n: found.mistakes.length }]),
-    h("ol", {}, here.slice(0, MOST_MISTAKES).map((one) => mistake(one, column))),
+    h("ol", here.slice(0, MOST_MISTAKES).map((one) => mistake(one, column))),
   ];
 }
 
 function mistake(one, column) {
   const sure = ["evaluate.sure", { share: percent(one.probability), column: visible(column) }];
-  return h(
-    "li",
-    {},
-    h("p", { class: "text", dir: "auto" }, visible(one.text)),
-    h("span", { class: "muted", t: sure }),
+  return h("li",
+    h("p.text", { dir: "auto" }, visible(one.text)),
+    h("span.muted", { t: sure }),
     " ",
     button("evaluate.open", () => open(one), "quiet"),
   );

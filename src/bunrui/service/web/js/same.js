@@ -39,16 +39,15 @@ export const curlJob = (path, options) =>
 /** A part of a view that opens on three snippets; `tell` gives them: { curl, python, shell }. */
 export function same(tell) {
   const inside = h("div");
-  const element = h("details", { class: "same" }, h("summary", { t: "same.title" }), inside);
+  const element = h("details.same", h("summary", { t: "same.title" }), inside);
   const draw = () => {
     if (!element.open || !state.info) return;
     const snippets = tell();
     const names = { curl: "same.curl", python: "same.python", shell: "same.shell" };
-    replace(
-      inside,
+    replace(inside,
       Object.entries(names).map(([name, key]) => [
         inRow(h("h4", { t: key }), copying(snippets[name])),
-        h("pre", { class: "text", tabindex: 0, "data-same": name }, snippets[name]),
+        h("pre.text", { tabindex: 0, "data-same": name }, snippets[name]),
       ]),
     );
   };
@@ -64,7 +63,7 @@ export function copying(text, key = "same.copy") {
     key,
     async ({ target }) => {
       await navigator.clipboard.writeText(text);
-      target.after(h("span", { class: "muted", role: "status", t: "same.copied" }));
+      target.after(h("span.muted", { role: "status", t: "same.copied" }));
     },
     "quiet",
   );

@@ -25,6 +25,24 @@ export function shown(feature) {
 /** Half a character, which no encoding has, becomes the sign for that. */
 export const wellFormed = (text) => text.replace(/\p{Surrogate}/gu, "\ufffd");
 
+const LONGEST_TURNED = 10000;
+
+/** Text that runs from right to left does so; to find that out takes seconds for a megabyte. */
+export function turn(area) {
+  area.dir = area.value.length > LONGEST_TURNED ? "ltr" : "auto";
+}
+
+/** A function that acts when it was not called for so many milliseconds; `stop` takes its calls back. */
+export function later(milliseconds, act) {
+  let timer = 0;
+  const stop = () => clearTimeout(timer);
+  const wait = () => {
+    stop();
+    timer = setTimeout(act, milliseconds);
+  };
+  return Object.assign(wait, { stop });
+}
+
 /** How to write contributions: three figures after the point, more where all of them are small. */
 export function signed(values) {
   const largest = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);

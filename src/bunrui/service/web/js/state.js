@@ -1,8 +1,6 @@
 // The state that all views share: the classifier, and whether the page may change it.
 
-import { get, token } from "./api.js";
-
-const THRESHOLDS = "bunrui.thresholds";
+import { get, kept, token } from "./api.js";
 
 export const events = new EventTarget();
 export const state = { info: null };
@@ -22,10 +20,7 @@ export const hasSets = () =>
 export const answering = () => state.info.choice?.candidate.model ?? state.info.model;
 
 /** The log-odds above which a document gets a label, as the last evaluation has found them; null if there was none. */
-export const thresholds = {
-  get: () => JSON.parse(sessionStorage.getItem(THRESHOLDS) ?? "null"),
-  set: (found) => sessionStorage.setItem(THRESHOLDS, JSON.stringify(found)),
-};
+export const thresholds = kept("thresholds");
 
 const tell = (name, detail) => events.dispatchEvent(new CustomEvent(name, { detail }));
 

@@ -1,6 +1,6 @@
 // Tell the user about problems and progress, and read results aloud to those who cannot see them.
 
-import { Problem, follow, get, work } from "./api.js";
+import { follow, get, kept, unless, work } from "./api.js";
 import { bind, canSay } from "./i18n.js";
 import { button, data, h, replace } from "./dom.js";
 import { visible } from "./show.js";
@@ -16,21 +16,18 @@ export function announce(text) {
 /** Show a problem, until the user closes it or does something else. */
 export function problem(error) {
   if (error.name === "AbortError") return;
-  const kind = error instanceof Problem ? error.kind : "page";
+  const kind = error.kind ?? "page";
   const title = kind === "invalid" && error.fields.file ? "file" : kind;
-  replace(
-    place("alert"),
-    h(
-      "div",
-      {},
+  replace(place("alert"),
+    h("div",
       h("strong", { t: `problem.${title}` }),
       " ",
       why(BROAD.includes(kind) ? error.message : null, error.fields),
       error.ways?.map(({ t: key, run }) => button(key, run)),
-      h("button", { class: "quiet", type: "button", label: "page.close", on: { click: hush } }, "×"),
+      h("button.quiet", { type: "button", label: "page.close", on: { click: hush } }, "×"),
     ),
   );
-  if (!(error instanceof Problem)) console.error(error);
+  if (!error.kind) console.error(error);
 }
 
 // The name of these problems says too little; that of the others is all that needs to be said.
@@ -47,9 +44,7 @@ export function why(message, fields = {}) {
   const key = choices ? "cause.choices" : `cause.${cause}`;
   if (!canSay(key, words)) return message && data(message);
   const isGeneral = GENERAL.includes(cause) && !choices;
-  return h(
-    "span",
-    {},
+  return h("span",
     file && !isGeneral && h("span", { t: [line ? "cause.line" : "cause.in", words] }),
     h("span", { t: [key, words] }),
     isGeneral && h("small", { lang: "en" }, " ", data(message)),
@@ -109,9 +104,9 @@ export function lastOf() {
 export async function withProgress(target, start, unit = "job.documents") {
   const aborting = new AbortController();
   const bar = h("progress", { label: "job.progress" });
-  const count = h("span", { class: "muted" });
+  const count = h("span.muted");
   const cancel = button("job.cancel", () => aborting.abort(), "quiet");
-  const element = h("div", { class: "progress" }, bar, count, cancel);
+  const element = h("div.progress", bar, count, cancel);
   const progress = ({ progress: { done, total } }) => {
     if (total) Object.assign(bar, { max: total, value: done });
     bind(count, total ? unit : "job.waiting", { done, total });
@@ -132,8 +127,7 @@ export async function withProgress(target, start, unit = "job.documents") {
  * `grow` with results that are not whole yet.
  */
 export function lasting(name, target, show, { unit, grow = () => {} } = {}) {
-  const place = `bunrui.job.${name}`;
-  const kept = () => JSON.parse(sessionStorage.getItem(place) ?? "null");
+  const last = kept(`job.${name}`);
   const begun = lastOf();
   let isAsked = false; // once for each load of the page
 
@@ -154,39 +148,32 @@ export function lasting(name, target, show, { unit, grow = () => {} } = {}) {
     isAsked = true;
     const isLast = begun();
     const { transactions } = state.info;
-    const started = ({ id }) => sessionStorage.setItem(place, JSON.stringify({ id, transactions, ...about }));
+    const started = ({ id }) => last.set({ id, transactions, ...about });
     const result = await followed((watch) => work(path, { ...options, ...watch, started }));
     if (isLast()) show(result, { transactions, ...about });
   }
 
   const restore = watched(async () => {
-    const known = kept();
+    const known = last.get();
     if (isAsked || !known || !state.info) return;
     isAsked = true;
     const isLast = begun();
-    let job;
-    try {
-      job = await get(`/v1/jobs/${known.id}`);
-    } catch (error) {
-      if (error instanceof Problem && ["not-found", "no-token"].includes(error.kind)) return;
-      throw error;
-    }
-    if (job.state === "failed" || job.state === "cancelled") return;
+    const job = await unless(get(`/v1/jobs/${known.id}`), ["not-found", "no-token"], () => null);
+    if (!job || job.state === "failed" || job.state === "cancelled") return;
     const result = isLast() && (await followed((watch) => follow(job, watch)));
     if (isLast()) show(result, known);
   });
 
   /** Keep a result as new after a change that does not concern it. */
   function keep(before) {
-    const known = kept();
+    const known = last.get();
     if (known?.transactions !== before) return null;
-    const now = { ...known, transactions: state.info.transactions };
-    sessionStorage.setItem(place, JSON.stringify(now));
-    return now;
+    last.set({ ...known, transactions: state.info.transactions });
+    return last.get();
   }
   return { start, restore, keep };
 }
 
 /** A line that says that the classifier was changed after something was measured; null if it was not. */
 export const aged = ({ transactions }) =>
-  transactions === state.info.transactions ? null : h("p", { class: "warning", t: "job.old" });
+  transactions === state.info.transactions ? null : h("p.warning", { t: "job.old" });

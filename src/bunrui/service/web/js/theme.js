@@ -2,5 +2,5 @@
 "use strict";
 (() => {
   const chosen = localStorage.getItem("bunrui.theme");
-  if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
+  if (chosen === "light" || chosen === "dark") document.documentElement.style.colorScheme = chosen;
 })();

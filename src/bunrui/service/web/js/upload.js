@@ -1,6 +1,6 @@
 // A place for files: dropped or chosen, sent to the service, looked into.  How they are read can be changed.
 
-import { Problem, address, ask, get } from "./api.js";
+import { address, ask, get } from "./api.js";
 import { button, checkbox, choice, data, field, h, inRow, muted, replace, table, tick } from "./dom.js";
 import { fileButton, takesDrops } from "./files.js";
 import { picker } from "./picker.js";
@@ -26,10 +26,8 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
   let files = []; // as the service has them: { id, name }
   let seen = null;
   let wanted = {};
-  const about = h("fieldset", { class: "inspected", "aria-live": "polite" });
-  const drop = h(
-    "fieldset",
-    { class: "drop large" },
+  const about = h("fieldset.inspected", { "aria-live": "polite" });
+  const drop = h("fieldset.drop.large",
     h("p", { t: labelled ? "upload.drop" : "upload.dropone" }),
     muted("upload.formats"),
     inRow(fileButton("upload.choose", (chosen) => take(chosen), ACCEPT, labelled)),
@@ -50,7 +48,7 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
         files.push(await ask("POST", address("/v1/files", { name: file.name }), { file }));
       }
     } catch (error) {
-      if (error instanceof Problem) error.fields.file = sent;
+      if (error.fields) error.fields.file = sent;
       replace(about);
       throw error;
     }
@@ -77,8 +75,7 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
 
   /** Give a problem buttons for its suggestions; `retry` does the same work again, without the bad rows. */
   function offer(error, retry = null) {
-    if (!(error instanceof Problem)) return error;
-    const { encoding, skip_bad } = error.fields.suggests ?? {};
+    const { encoding, skip_bad } = error.fields?.suggests ?? {};
     if (encoding) error.ways.push(way(["upload.readas", { encoding }], () => again({ ...ANEW, encoding })));
     if (skip_bad && retry) error.ways.push(way("upload.leaveout", retry));
     return error;
@@ -92,9 +89,8 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
     const redraw = (skips) => replace(below, seen && footer(seen, skips));
     const skip = checkbox(`${prefix}skip`, redraw);
     redraw(false);
-    replace(
-      about,
-      files.map(({ name }) => h("h3", {}, data(name))),
+    replace(about,
+      files.map(({ name }) => h("h3", data(name))),
       inRow(
         seen?.columns.length > 0 && columns("text", seen.columns),
         labelled && seen?.columns.length > 0 && wanted.given === null && columns("label", seen.choices),
@@ -103,15 +99,11 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
       ),
       typeof seen?.header === "boolean" && naming(),
       labelled && seen?.columns.length > 0 && seen.label === null && wanted.given === null
-        && h("p", { class: "warning", t: "train.nolabel" }),
+        && h("p.warning", { t: "train.nolabel" }),
       seen && preview(),
       seen?.skipped > 0 && [
-        h("p", { class: "warning", t: ["train.skipped", { n: seen.skipped }] }),
-        h(
-          "ul",
-          { class: "muted" },
-          seen.problems.slice(0, 3).map((line, place) => h("li", {}, why(line, seen.causes[place]))),
-        ),
+        h("p.warning", { t: ["train.skipped", { n: seen.skipped }] }),
+        h("ul.muted", seen.problems.slice(0, 3).map((line, place) => h("li", why(line, seen.causes[place])))),
         tick("train.skip", skip),
       ],
       below,
@@ -140,7 +132,7 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
       key: "upload.all",
       onPick: alone((label) => inspect({ given: label, label: label === null ? null : wanted.label })),
     });
-    return h("span", { class: "field" }, h("span", { t: "upload.all" }), pick);
+    return h("span.field", h("span", { t: "upload.all" }), pick);
   }
 
   function encodings() {
@@ -163,20 +155,14 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
     const names = seen.columns.length ? seen.columns : Object.keys(seen.rows[0] ?? {});
     const isLabel = (name) => labelled && wanted.given === null && name === seen.label;
     const kind = (name) => (name === seen.text ? "is-text" : isLabel(name) ? "is-label" : "");
-    return h(
-      "div",
-      { class: "scroll", tabindex: 0, role: "region", label: "train.rows" },
-      table(
-        { class: "plain rows" },
-        names.map((name) => h("th", { scope: "col", class: kind(name) }, data(name))),
+    return h("div.scroll", { tabindex: 0, role: "region", label: "train.rows" },
+      table({ class: "plain rows" }, names.map((name) => h("th", { scope: "col", class: kind(name) }, data(name))),
         seen.rows.map((cells) => names.map((name) => h("td", { class: kind(name) }, data(cell(cells[name]))))),
       ),
     );
   }
 
-  function forget() {
-    replace(about);
-  }
+  const forget = () => replace(about);
 
   /** The options by which the service reads the files. */
   function options() {
@@ -185,9 +171,7 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
   }
 
   /** While the files are worked with, nobody changes them. */
-  function lock(isBusy) {
-    drop.disabled = about.disabled = isBusy;
-  }
+  const lock = (isBusy) => (drop.disabled = about.disabled = isBusy);
 
   takesDrops(drop, take, labelled);
   const names = () => files.map(({ name }) => name);

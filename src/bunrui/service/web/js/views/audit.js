@@ -1,8 +1,8 @@
 // Audit: documents whose label the others do not believe, one by one.
 
-import { work } from "../api.js";
+import { kept, work } from "../api.js";
 import { relabel, undo } from "../changes.js";
-import { button, data, drawing, h, inRow, muted, replace, view } from "../dom.js";
+import { button, data, drawing, forReaders, h, inRow, muted, replace, view } from "../dom.js";
 import { percent, t } from "../i18n.js";
 import { keyButton, keysOf, labelButton, pressKey } from "../keys.js";
 import { picker, setPicker } from "../picker.js";
@@ -11,8 +11,8 @@ import { level, shown, visible } from "../show.js";
 import { canWrite, countedLabels, events, labels } from "../state.js";
 import { announce, oneAtATime, withProgress } from "../tell.js";
 
-const KEPT = "bunrui.kept";
-const KEYS = "bunrui.keys";
+const keptLabels = kept("kept"); // digests of documents whose label is right
+const keptKeys = kept("keys");
 const MOST_WORDS = 8;
 const LONGEST_SAID = 300;
 
@@ -23,14 +23,10 @@ export function create() {
   let keys = null; // of labels: a key means one label as long as the tab is open
   const done = []; // what was decided, to take it back: changes, and null where the label was kept
   const running = h("div");
-  const card = h("div", { class: "card", tabindex: -1 });
-  const locked = muted("audit.readonly");
+  const card = h("div.card", { tabindex: -1 });
   const begin = button("audit.go", () => start(), "primary");
 
-  const kept = () => JSON.parse(sessionStorage.getItem(KEPT) ?? "[]");
-  const keepAll = (digests) => sessionStorage.setItem(KEPT, JSON.stringify(digests));
-
-  const deciding = h("fieldset", {}, card);
+  const deciding = h("fieldset", card);
   const alone = oneAtATime((isBusy) => {
     deciding.disabled = isBusy;
     lock();
@@ -39,14 +35,14 @@ export function create() {
   /** Give labels that are new the next keys; one that is gone keeps its own, in case it comes back. */
   function settleKeys() {
     const known = labels();
-    keys ??= new Map(JSON.parse(sessionStorage.getItem(KEYS) ?? "[]").filter(([label]) => known.includes(label)));
+    keys ??= new Map((keptKeys.get() ?? []).filter(([label]) => known.includes(label)));
     keys = keysOf([...new Set([...keys.keys(), ...known])], keys);
-    sessionStorage.setItem(KEYS, JSON.stringify([...keys]));
+    keptKeys.set([...keys]);
   }
 
   const start = alone(async () => {
     replace(card);
-    const json = { kept: kept() };
+    const json = { kept: keptLabels.get() ?? [] };
     const found = await withProgress(running, (options) => work("/v1/audit", { json, ...options }));
     suspects = found.suspects;
     total = found.n_suspects;
@@ -64,7 +60,7 @@ export function create() {
     }
     settleKeys();
     const one = suspects[at];
-    const isOne = one.given.length === 1;
+    const isOne = one.given.length === 1 && !one.doubts.length;
     const given = one.given.map(visible).join(", ");
     const words = {
       given,
@@ -72,26 +68,23 @@ export function create() {
       share: percent(one.suggested_probability),
       own: percent(one.probability),
     };
-    replace(
-      card,
+    replace(card,
       muted(["audit.place", { at: at + 1, of: suspects.length, total }]),
       said(),
       one.doubts.length
-        ? [h("p", { class: "doubt", t: ["audit.set", { given }] }), h("ul", {}, one.doubts.map(about))]
-        : h("p", { class: "doubt", t: ["audit.doubt", words] }),
+        ? [h("p.doubt", { t: ["audit.set", { given }] }), h("ul", one.doubts.map(about))]
+        : h("p.doubt", { t: ["audit.doubt", words] }),
       one.explanation && one.explanation.against !== null
         ? [speaking(given, one.explanation.contributions), drawing(one.html)]
-        : h("p", { class: "text", dir: "auto" }, visible(one.text)),
-      h(
-        "div",
-        { class: "row decide" },
+        : h("p.text", { dir: "auto" }, visible(one.text)),
+      h("div.row.decide",
         key("k", "audit.keep", given, keep),
-        isOne && !one.doubts.length
+        isOne
           ? key("r", "audit.relabel", visible(one.suggested), () => choose(one.suggested))
           : key("r", "audit.relabel", better(one).map(visible).join(", "), () => change(better(one))),
         done.length > 0 && undoing(),
       ),
-      isOne && !one.doubts.length ? choices() : sets(one),
+      isOne ? choices() : sets(one),
     );
     const doubts = one.doubts.map((doubt) => t(...told(doubt))).join(" ");
     announce(`${doubts || t("audit.doubt", words)} ${one.text.slice(0, LONGEST_SAID)}`);
@@ -109,10 +102,8 @@ export function create() {
   function speaking(label, contributions) {
     const against = contributions.filter(({ value }) => value > 0).slice(0, MOST_WORDS);
     const largest = against[0]?.value;
-    return h(
-      "p",
-      { class: "speaking" },
-      h("span", { class: "muted", t: ["audit.against", { label }] }),
+    return h("p.speaking",
+      h("span.muted", { t: ["audit.against", { label }] }),
       against.map(({ feature, value }) => h("span", { class: level(-value, largest) }, data(shown(feature)))),
     );
   }
@@ -123,7 +114,7 @@ export function create() {
     const keyed = [...keys].filter(([label]) => known.includes(label));
     return [
       muted("audit.others"),
-      h("div", { class: "chips" }, keyed.map(([label, name]) => labelButton(name, label, () => choose(label)))),
+      h("div.chips", keyed.map(([label, name]) => labelButton(name, label, () => choose(label)))),
       picker({ labels: countedLabels(), onPick: (label) => label !== null && choose(label) }),
     ];
   }
@@ -141,17 +132,14 @@ export function create() {
   /** The labels of a document that has several: all of them are chosen anew, so that none is lost unseen. */
   function sets({ given }) {
     const save = keyButton("s", "audit.save", null, "");
-    return [
-      muted("audit.several"),
-      setPicker(save, change, { labels: countedLabels(), chosen: given }),
-    ];
+    return [muted("audit.several"), setPicker(save, change, { labels: countedLabels(), chosen: given })];
   }
 
   const undoing = () => keyButton("u", "audit.undo", back);
   const key = (name, phrase, label, act) => keyButton(name, [phrase, { label }], act, "primary");
 
   const keep = alone(async () => {
-    keepAll([...kept(), suspects[at].digest]);
+    keptLabels.set([...(keptLabels.get() ?? []), suspects[at].digest]);
     done.push(null);
     return move(1);
   });
@@ -162,7 +150,7 @@ export function create() {
   const choose = (label) => (suspects[at].given.includes(label) ? keep() : change(label));
   const back = alone(async () => {
     if (done.at(-1)) await undo(done.at(-1));
-    else keepAll(kept().slice(0, -1));
+    else keptLabels.set(keptLabels.get().slice(0, -1));
     done.pop();
     return move(-1);
   });
@@ -173,14 +161,10 @@ export function create() {
     return card; // the button that was pressed is gone
   }
 
-  const lock = () => {
-    locked.hidden = canWrite();
-    begin.disabled = deciding.disabled || !canWrite();
-  };
+  const lock = () => (begin.disabled = deciding.disabled || !canWrite());
   events.addEventListener("info", lock);
-  const element = view(
-    "audit",
-    locked,
+  const element = view("audit",
+    forReaders("audit.readonly"),
     inRow(begin),
     running,
     deciding,

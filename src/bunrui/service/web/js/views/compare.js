@@ -1,7 +1,7 @@
 // Compare: all models on the documents of the file, the best first; and the one that the file is to use.
 
 import { work } from "../api.js";
-import { noted, undo } from "../changes.js";
+import { noted, tellChange, undo } from "../changes.js";
 import { button, checkbox, data, drawing, h, inRow, muted, replace, tick, view } from "../dom.js";
 import { percent, t } from "../i18n.js";
 import { curlJob, file, literal, program, same } from "../same.js";
@@ -12,15 +12,15 @@ export function create() {
   let shown = null; // the comparison that is shown
   const running = h("div");
   const acting = h("div");
-  const present = h("div", { class: "present" });
-  const change = h("div", { class: "outcome", role: "status" });
-  const found = h("div", { class: "whole" });
+  const present = h("div.present");
+  const change = h("div.outcome", { role: "status" });
+  const found = h("div.whole");
   const trained = checkbox("trained");
   // Beside the bars of progress, whose buttons cancel.
   const parts = [
-    h("fieldset", {}, present),
-    h("fieldset", {}, change, tick("compare.trained", trained), inRow(button("compare.go", () => start(), "primary"))),
-    h("fieldset", {}, found),
+    h("fieldset", present),
+    h("fieldset", change, tick("compare.trained", trained), inRow(button("compare.go", () => start(), "primary"))),
+    h("fieldset", found),
   ];
   const alone = oneAtATime((isBusy) => {
     for (const part of parts) part.disabled = isBusy;
@@ -43,27 +43,26 @@ export function create() {
   function draw() {
     if (!shown) return;
     const { measured, known } = shown;
-    const table = h("div", {}, drawing(measured.html));
+    const table = h("div", drawing(measured.html));
     const has = (row) => row.is_own && row.model === answering();
     // Beside the name, where it is on a phone, too.
     table.querySelector("thead tr").cells[0].after(h("th", { scope: "col", t: "compare.use" }));
     for (const [place, line] of table.querySelectorAll("tbody tr").entries()) {
       const row = measured.rows[place];
       line.cells[0].after(
-        h("td", {}, has(row) ? h("strong", { t: "compare.present" }) : row.is_own ? using(row.model) : notOwn()),
+        h("td", has(row) ? h("strong", { t: "compare.present" }) : row.is_own ? using(row.model) : notOwn()),
       );
       if (has(row)) line.classList.add("is-present");
     }
-    replace(
-      found,
+    replace(found,
       aged(known),
       table,
-      measured.skipped.map((line) => h("p", { class: "muted" }, data(line))),
+      measured.skipped.map((line) => h("p.muted", data(line))),
       measured.rows.some((row) => !row.is_own) && muted("compare.notown.about"),
     );
   }
 
-  const notOwn = () => h("span", { class: "muted", t: "compare.notown" });
+  const notOwn = () => h("span.muted", { t: "compare.notown" });
   const using = (model) => {
     const take = () => act("/v1/set", { model });
     return canWrite() && button("compare.take", take, "act", { label: ["compare.usethis", { model }] });
@@ -80,13 +79,11 @@ export function create() {
       after: percent(calibration.ece_after),
     };
     const way = (key, path, json) => button(key, () => act(path, json));
-    replace(
-      present,
+    replace(present,
       h("p", { t: [model === "auto" ? "compare.auto" : "compare.now", { model: answering() }] }),
       muted(isCalibrated ? ["compare.calibrated", words] : "compare.uncalibrated"),
       isCalibrated && calibration.changed_since > 0 && muted("compare.stale"),
-      canWrite() &&
-        info.documents > 0 &&
+      canWrite() && info.documents > 0 &&
         inRow(
           model === "auto" ? way("compare.choose", "/v1/choose") : way("compare.beauto", "/v1/set", { model: "auto" }),
           way("compare.calibrate", "/v1/calibrate"),
@@ -103,17 +100,14 @@ export function create() {
     const noticed = await noted("set", done);
     stay(transactions);
     const key = done.transaction === null ? "compare.same" : "compare.changed";
-    const back = button("predict.undo", () => takeBack(noticed));
-    replace(change, h("p", { t: [key, { model: answering() }] }), done.transaction !== null && back);
-    announce(t(key, { model: answering() }));
-    return done.transaction === null ? present.querySelector("button") : back;
+    return tellChange(change, [[key, { model: answering() }]], noticed, takeBack) ?? present.querySelector("button");
   });
 
   const takeBack = alone(async (noticed) => {
     const { transactions } = state.info;
     await undo(noticed);
     stay(transactions);
-    replace(change, h("p", { t: "predict.undone" }));
+    tellChange(change, [["predict.undone"]]);
   });
 
   /** The model in use has no part in the comparison of all. */
@@ -124,8 +118,7 @@ export function create() {
     draw();
   }
 
-  const element = view(
-    "compare",
+  const element = view("compare",
     parts[0],
     acting,
     parts[1],

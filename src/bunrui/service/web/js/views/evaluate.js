@@ -1,12 +1,12 @@
 // Evaluate: each document left out and predicted, or those of a file; and accuracy as documents come in.
 
 import { address, work } from "../api.js";
-import { button, drawing, h, inRow, muted, replace, show, view } from "../dom.js";
+import { button, drawing, h, inRow, muted, replace, view } from "../dom.js";
 import { percent, t } from "../i18n.js";
 import { calibration, results } from "../results.js";
 import { curlJob, file, program, same } from "../same.js";
 import { visible } from "../show.js";
-import { canWrite, events, hasSets, thresholds } from "../state.js";
+import { canWrite, hasSets, thresholds } from "../state.js";
 import { aged, announce, lasting, oneAtATime, withProgress } from "../tell.js";
 import { beginning, upload } from "../upload.js";
 
@@ -17,7 +17,7 @@ export const evaluate = (options) => work(own()[0], { ...own()[1], ...options })
 export function create() {
   let measured = null; // how to measure the same again: { path, json }, and whether that is done with a file
   const running = h("div");
-  const found = h("div", { class: "found" });
+  const found = h("div.found");
   const learning = h("div");
   const alone = oneAtATime((isBusy) => {
     files.lock(isBusy);
@@ -42,16 +42,15 @@ export function create() {
     const name = known.file === undefined ? null : visible(known.file);
     const canReport = canWrite() && (known.file === undefined || measured?.file);
     if (known.file === undefined) measured = { path: "/v1/mistakes", json: { report: true } };
-    replace(
-      found,
+    replace(found,
       aged(known),
       name && h("h3", { t: ["evaluate.tested", { name }] }),
       result.unknown?.length > 0 &&
-        h("p", { class: "warning", t: ["evaluate.unknown", { labels: result.unknown.map(visible).join(", ") }] }),
+        h("p.warning", { t: ["evaluate.unknown", { labels: result.unknown.map(visible).join(", ") }] }),
       canReport && reporting,
       results(result),
       result.sets && sets(result.sets),
-      h("div", { class: "grid" }, calibration(result), growing),
+      h("div.grid", calibration(result), growing),
     );
     announce(t("evaluate.done", { accuracy: percent(result.accuracy) }));
   }
@@ -59,7 +58,7 @@ export function create() {
   const sets = ({ html }) => [
     drawing(html.figures),
     muted("evaluate.thresholds"),
-    h("details", {}, h("summary", { t: "evaluate.classes" }), drawing(html.labels)),
+    h("details", h("summary", { t: "evaluate.classes" }), drawing(html.labels)),
   ];
 
   /** A page to keep: measured once more, since nobody may want one. */
@@ -104,11 +103,10 @@ export function create() {
     announce(t("evaluate.curve.done"));
   }
 
-  const growing = h("section", {}, h("h3", { t: "evaluate.curve" }), inRow(growth), learning);
+  const growing = h("section", h("h3", { t: "evaluate.curve" }), inRow(growth), learning);
   replace(found, growing);
-  const testing = h("details", {}, h("summary", { t: "evaluate.file" }), files.drop, files.about);
-  const element = view(
-    "evaluate",
+  const testing = h("details.writing", h("summary", { t: "evaluate.file" }), files.drop, files.about);
+  const element = view("evaluate",
     inRow(go),
     testing,
     running,
@@ -124,14 +122,5 @@ export function create() {
       shell: `bunrui evaluate ${file()} --loo --html report.html\nbunrui evaluate ${file()} test.csv`,
     })),
   );
-  const unlock = () => show(testing, canWrite());
-  events.addEventListener("info", unlock);
-  return {
-    element,
-    shown: () => {
-      unlock();
-      last.restore();
-      curve.restore();
-    },
-  };
+  return { element, shown: () => [last.restore(), curve.restore()] };
 }

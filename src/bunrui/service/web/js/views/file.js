@@ -1,40 +1,42 @@
 // File: all texts of a file get labels; a table of them, to sort, to search, to correct and to download.
 
-import { Problem, address, get, post, work } from "../api.js";
+import { address, get, kept, post, work } from "../api.js";
 import { correct, undo } from "../changes.js";
-import { button, choice, data, drawing, field, h, inRow, muted, press, replace, show, view } from "../dom.js";
+import { button, choice, data, drawing, field, h, inRow, muted, replace, show, tags, view } from "../dom.js";
 import { number, percent, t } from "../i18n.js";
-import { picker, setPicker } from "../picker.js";
-import { visible } from "../show.js";
+import { finder, picker, setPicker } from "../picker.js";
+import { later, visible } from "../show.js";
 import { canWrite, countedLabels, events, hand, refresh, state } from "../state.js";
 import { announce, guarded, lastOf, oneAtATime, watched, why, withProgress } from "../tell.js";
 import { upload } from "../upload.js";
 import { LONGEST_EXPLAINED } from "./predict.js";
 
 const ORDERS = ["file", "unsure", "sure", "label"];
+// The columns, with the orders that they stand for.
+const HEADS = [["file.row", "file"], ["file.text"], ["file.label", "label"], ["file.share", "unsure", "sure"]];
+const DIRECTIONS = ["ascending", "descending"];
 const FORMATS = ["csv", "xlsx", "parquet"];
 const WAIT = 300; // milliseconds without a key
 const LIMIT = 50;
-const KEPT = "bunrui.file"; // the service has the table; this tab knows which one, so that a reload shows it again
+const last = kept("file"); // the service has the table; this tab knows which one, so that a reload shows it again
 
 export function create() {
   let job = null; // of which the table shows the result: { id, name, result, read, skip_bad, path }
   let asked = {};
-  let timer = 0;
   let opened = null; // the row that is open
   const loading = lastOf();
   const changes = new Map(); // what was corrected, by row, to take it back
 
   const running = h("div");
-  const found = h("fieldset", { class: "found", hidden: true });
+  const found = h("fieldset.found", { hidden: true });
   const summary = h("div", { role: "status" });
-  const downloads = h("p", { class: "row" });
-  const labels = h("span", { class: "field" });
+  const downloads = h("p.row");
+  const labels = h("span.field");
   const search = h("input", { type: "search", id: "file-find", hint: "file.find", maxlength: 1000, autocomplete: "off" });
   const orders = ORDERS.map((name) => h("option", { value: name, t: `file.order.${name}` }));
   const order = choice("file-order", orders, "file", (name) => ask({ order: name }));
   const rows = h("tbody");
-  const place = h("p", { class: "row", "aria-live": "polite" });
+  const place = h("p.row", { "aria-live": "polite" });
 
   const alone = oneAtATime((isBusy) => {
     for (const part of [files.about, rows]) part.toggleAttribute("aria-busy", isBusy);
@@ -53,38 +55,21 @@ export function create() {
     footer: () => [go, untaught],
   });
   const go = inRow(button("file.go", () => predict(false), "primary"));
-  const untaught = h(
-    "div",
-    {},
+  const untaught = h("div",
     h("p", { t: "file.unlearned" }),
     inRow(button("teach.these", () => teach(files.options(), false, files.names()[0]), "primary")),
   );
 
-  const heads = new Map(); // by the orders that they stand for: { order: [head, aria-sort] }
-  function heading(key, ...orders) {
-    const press = button(key, () => sort(orders), "quiet");
-    const head = h("th", { scope: "col" }, orders.length ? press : h("span", { t: key }));
-    orders.forEach((name, place) => heads.set(name, [head, place ? "descending" : "ascending"]));
-    return head;
-  }
+  const heads = HEADS.map(([key, ...orders]) => {
+    const inside = orders.length ? button(key, () => sort(orders), "quiet") : h("span", { t: key });
+    return h("th", { scope: "col" }, inside);
+  });
   found.append(
     summary,
     downloads,
     inRow(field("file.order", order), labels, field("file.search", search)),
-    h(
-      "div",
-      { class: "scroll", tabindex: 0, role: "region", label: "file.table" },
-      h(
-        "table",
-        { class: "plain answers" },
-        h(
-          "thead",
-          {},
-          h("tr", {}, heading("file.row", "file"), heading("file.text"), heading("file.label", "label"),
-            heading("file.share", "unsure", "sure")),
-        ),
-        rows,
-      ),
+    h("div.scroll", { tabindex: 0, role: "region", label: "file.table" },
+      h("table.plain.answers", h("thead", h("tr", heads)), rows),
     ),
     place,
   );
@@ -102,7 +87,7 @@ export function create() {
     });
     if (path !== job?.path) changes.clear(); // else the service keeps what was corrected
     job = { id, name, result, read, skip_bad, path };
-    sessionStorage.setItem(KEPT, JSON.stringify(job));
+    last.set(job);
     await begin();
     announce(t("file.done", { n: result.documents - result.blank }));
     summary.scrollIntoView();
@@ -120,55 +105,44 @@ export function create() {
 
   /** Show the table of before, if the service still has it. */
   const restore = watched(async () => {
-    const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null");
-    if (job || !kept || !state.info) return;
-    job = kept;
-    try {
-      await begin();
-    } catch (error) {
-      if (job !== kept) return; // another file was predicted meanwhile
+    const known = last.get();
+    if (job || !known || !state.info) return;
+    job = known;
+    await begin().catch((error) => {
+      if (job !== known) return; // another file was predicted meanwhile
       job = null;
-      sessionStorage.removeItem(KEPT);
-      if (!(error instanceof Problem) || error.kind !== "not-found") throw error;
-    }
+      last.set(null);
+      if (error.kind !== "not-found") throw error;
+    });
   });
 
   /** Teach with the documents of the file, in the view for that. */
-  function teach(read, skip_bad, name) {
-    hand("teach", "teach-these", { read, skip_bad, name });
-  }
+  const teach = (read, skip_bad, name) => hand("teach", "teach-these", { read, skip_bad, name });
 
   function drawAround() {
     const { documents, blank, skipped, problems, causes } = job.result;
-    replace(
-      summary,
-      job.name !== files.names()[0] && h("h3", {}, data(job.name)),
+    replace(summary,
+      job.name !== files.names()[0] && h("h3", data(job.name)),
       h("p", { t: ["file.done", { n: documents - blank }] }),
       blank > 0 && muted(["file.blank", { n: blank }]),
-      skipped > 0 && h("p", { class: "warning", t: ["train.skipped", { n: skipped }] }),
-      skipped > 0 && h("p", { class: "muted" }, why(problems[0], causes[0])),
+      skipped > 0 && h("p.warning", { t: ["train.skipped", { n: skipped }] }),
+      skipped > 0 && h("p.muted", why(problems[0], causes[0])),
       changes.size > 0 &&
-        h("p", { class: "row" },
+        h("p.row",
           h("span", { t: ["file.corrected", { n: changes.size }] }),
           button("file.again", () => predict(job.skip_bad, job.read, job.name)),
         ),
     );
-    replace(
-      downloads,
+    replace(downloads,
       h("span", { t: "file.download" }),
       FORMATS.map((format) =>
-        h("a", { class: "button", download: "", href: address(`/v1/downloads/${job.id}`, { format }) }, format),
+        h("a.button", { download: "", href: address(`/v1/downloads/${job.id}`, { format }) }, format),
       ),
       canWrite() && button("teach.these", () => teach(job.read, job.skip_bad, job.name)),
     );
-    const pick = picker({
-      labels: Object.entries(job.result.labels),
-      chosen: asked.label === null ? [] : [asked.label],
-      key: "file.anylabel",
-      makes: false,
-      onPick: (label) => ask({ label }),
-    });
-    replace(labels, h("span", { t: "file.label" }), pick);
+    const pick = (label) => ask({ label });
+    const known = Object.entries(job.result.labels);
+    replace(labels, h("span", { t: "file.label" }), finder("file.anylabel", known, pick, asked.label));
   }
 
   // --- the table
@@ -185,15 +159,14 @@ export function create() {
     const isLast = loading();
     const page = await get(address(`/v1/predictions/${job.id}`, { ...asked, limit: LIMIT }));
     if (!isLast()) return;
-    for (const [head] of heads.values()) head.removeAttribute("aria-sort");
-    const [head, direction] = heads.get(asked.order);
-    head.setAttribute("aria-sort", direction);
+    HEADS.forEach(([, ...orders], place) => {
+      heads[place].setAttribute("aria-sort", DIRECTIONS[orders.indexOf(asked.order)] ?? "none");
+    });
     opened = null;
     replace(rows, page.rows.map(line));
     const last = asked.offset + page.rows.length;
     const step = (key, offset, isThere) => button(key, () => ask({ offset }), null, { disabled: !isThere });
-    replace(
-      place,
+    replace(place,
       page.total > LIMIT && step("file.back", Math.max(0, asked.offset - LIMIT), asked.offset > 0),
       h("span", { t: ["file.place", { first: page.total ? asked.offset + 1 : 0, last, total: page.total }] }),
       page.total > LIMIT && step("file.next", asked.offset + LIMIT, last < page.total),
@@ -202,14 +175,13 @@ export function create() {
 
   function line(one) {
     const text = data(one.text.trim() || "–");
-    const opener = press(text, () => open(one, row), "quiet open", { "aria-expanded": "false" });
-    const row = h(
-      "tr",
-      { class: one.corrected && "corrected" },
-      h("td", { class: "number" }, number(one.line ?? one.row + 1)),
-      h("td", { class: "is-text" }, opener),
-      h("td", {}, one.labels.length ? one.labels.map((label) => data(label, { class: "tag" })) : h("span", { t: "file.none" })),
-      h("td", { class: "number" }, one.corrected ? h("span", { t: "file.given" }) : one.probabilities.map(percent).join(" ")),
+    const opener = button(text, () => open(one, row), "quiet open", { "aria-expanded": "false" });
+    const shares = one.probabilities.map((share) => h("div", percent(share)));
+    const row = h("tr", { class: one.corrected && "corrected" },
+      h("td.number", number(one.line ?? one.row + 1)),
+      h("td.is-text", opener),
+      h("td", one.labels.length ? tags(one.labels) : h("span", { t: "file.none" })),
+      h("td.number", one.corrected ? h("span", { t: "file.given" }) : shares),
     );
     return row;
   }
@@ -238,8 +210,8 @@ export function create() {
   }
 
   function openWith({ whole, marked }, one, row) {
-    const parts = [h("div", { class: "why" }, marked), h("div", { class: "side" }, fixing(whole, row))];
-    const detail = h("tr", { class: "detail" }, h("td", { colspan: 4 }, h("div", { class: "split" }, parts)));
+    const parts = [h("div.why", marked), h("div.side", fixing(whole, row))];
+    const detail = h("tr.detail", h("td", { colspan: 4 }, h("div.split", parts)));
     row.after(detail);
     row.querySelector("[aria-expanded]").setAttribute("aria-expanded", "true");
     opened = { row: one.row, line: row, detail };
@@ -254,7 +226,7 @@ export function create() {
       job.result.several
         ? setPicker(button("file.learn"), learn, { ...options, chosen: whole.labels })
         : picker({ ...options, onPick: (label) => label !== null && learn([label]) }),
-      changes.has(whole.row) && h("p", {}, button("predict.undo", () => takeBack(whole, row))),
+      changes.has(whole.row) && h("p", button("predict.undo", () => takeBack(whole, row))),
     ];
   }
 
@@ -299,9 +271,6 @@ export function create() {
   events.addEventListener("info", lock);
   events.addEventListener("predict-these", ({ detail: { read, skip_bad, name } }) => predict(skip_bad, read, name));
   lock();
-  search.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => ask({ find: search.value.trim() }), WAIT);
-  });
+  search.addEventListener("input", later(WAIT, () => ask({ find: search.value.trim() })));
   return { element, shown: restore, focus: () => (found.hidden ? files.drop.querySelector("button") : search).focus() };
 }

@@ -1,7 +1,7 @@
 // History: the changes, who made them and when, the documents behind them, and the way back.
 
-import { Problem, address, author, get, post } from "../api.js";
-import { button, data, field, h, inRow, muted, replace, show, view } from "../dom.js";
+import { address, author, get, post } from "../api.js";
+import { button, data, field, forReaders, h, inRow, muted, replace, show, view } from "../dom.js";
 import { browser, item } from "../documents.js";
 import { t, when } from "../i18n.js";
 import { curl, file, labelLiteral, literal, program, same } from "../same.js";
@@ -25,22 +25,19 @@ export function create() {
   const name = h("input", { type: "text", id: "author", maxlength: 100, autocomplete: "name" });
   name.value = author.get();
   name.addEventListener("change", () => author.set(name.value.trim()));
-  const outcome = h("div", { class: "outcome", role: "status" });
-  const list = h("ol", { class: "changes" });
+  const outcome = h("div.outcome", { role: "status" });
+  const list = h("ol.changes");
   const more = button("history.older", () => readOlder(), null, { hidden: true });
-  const past = h("fieldset", {}, list, more);
+  const past = h("fieldset", list, more);
   const found = browser();
-  const locked = muted("history.readonly");
-  const signing = h("p", {}, field("history.name", name));
-  const element = view(
-    "history",
+  const element = view("history",
     h("h3", { t: "history.changes" }),
-    signing,
+    h("p.writing", field("history.name", name)),
     outcome,
     past,
     h("h3", { t: "history.documents" }),
-    locked,
-    found.element,
+    forReaders("history.readonly"),
+    h("div.writing", found.element),
     same(snippets),
   );
 
@@ -60,33 +57,27 @@ export function create() {
 
   // --- the changes
 
-  const read = watched(async () => {
+  /** Read the changes anew, or add those before a number to the ones that are shown. */
+  async function load(limit, before = null) {
     const isLast = asked();
-    const page = await get(address("/v1/log", { limit: Math.max(MOST_CHANGES, Math.min(changes.length, 1000)) }));
+    const page = await get(address("/v1/log", { limit, before }));
     if (!isLast()) return;
-    changes = page.changes;
-    older = page.next;
-    joined = page.joined;
-    isOld = false;
+    const shown = before === null ? [] : changes;
+    changes = [...shown, ...page.changes];
+    ({ next: older, joined } = page);
+    isOld = isOld && before !== null;
     draw();
-  });
+    if (before !== null) list.children[shown.length]?.querySelector("button")?.focus();
+  }
 
-  const readOlder = guarded(async () => {
-    const isLast = asked();
-    const page = await get(address("/v1/log", { limit: MOST_CHANGES, before: older }));
-    if (!isLast()) return;
-    changes.push(...page.changes);
-    older = page.next;
-    draw();
-    list.children[changes.length - page.changes.length]?.querySelector("button")?.focus();
-  });
+  const read = watched(() => load(Math.max(MOST_CHANGES, Math.min(changes.length, 1000))));
+  const readOlder = guarded(() => load(MOST_CHANGES, older));
 
   function draw() {
     const standing = changes.filter((change) => !change.undone);
-    replace(
-      list,
+    replace(list,
       changes.map((change) => line(change, standing)),
-      !changes.length && h("li", { class: "muted", t: "history.empty" }),
+      !changes.length && h("li.muted", { t: "history.empty" }),
     );
     show(more, older !== null);
   }
@@ -94,27 +85,21 @@ export function create() {
   function line(change, standing) {
     const after = standing.filter(({ number }) => number > change.number);
     const isLast = change === standing[0];
-    const behind = h("div", { class: "behind" });
+    const behind = h("div.behind");
     const press = (key, act, kind = "quiet") => canWrite() && button(key, act, kind);
     const look = oneAtATime()((begin) => openBehind(change, behind, opening, look, begin));
     const opening = press("history.show", () => look(null));
     const asking = h("div", { role: "alert" });
-    return h(
-      "li",
-      { class: change.undone && "undone", "data-number": change.number },
-      h("p", { class: "what" }, told(change), poolChange(change), chosenModel(change)),
-      h(
-        "p",
-        { class: "facts muted" },
-        h("span", { class: "number" }, `#${change.number}`),
+    return h("li", { class: change.undone && "undone", "data-number": change.number },
+      h("p.what", told(change), poolChange(change), chosenModel(change)),
+      h("p.facts.muted",
+        h("span.number", `#${change.number}`),
         h("time", { datetime: change.time }, when(change.time)),
         change.note.by && data(change.note.by, { class: "who" }),
         change.undone && h("span", { t: undoing(change) }),
         hasBehind(change) && opening,
         isLast && change.number > joined && press("history.undo", () => takeBack(change.number, null)),
-        after.length > 0 &&
-          !change.undone &&
-          change.number >= joined &&
+        after.length > 0 && !change.undone && change.number >= joined &&
           press("history.to", () => ask(asking, change, after), "quiet back"),
       ),
       asking,
@@ -152,7 +137,7 @@ export function create() {
 
   const chosenModel = ({ note }) => {
     const model = note.choice?.candidate?.model;
-    return model && h("span", { class: "muted", t: ["history.chose", { model: visible(String(model)) }] });
+    return model && h("span.muted", { t: ["history.chose", { model: visible(String(model)) }] });
   };
 
   // --- the documents behind one
@@ -162,10 +147,9 @@ export function create() {
     opening.setAttribute("aria-expanded", String(!isOpen));
     if (isOpen) return void replace(place);
     const page = await get(address("/v1/documents", { change: change.number, begin, limit: 20 }));
-    const listed = place.querySelector("ul") ?? h("ul", { class: "documents" });
+    const listed = place.querySelector("ul") ?? h("ul.documents");
     listed.append(...page.documents.map((one) => item(one, { change })));
-    replace(
-      place,
+    replace(place,
       listed.firstChild || page.next !== null ? listed : muted("history.joined"),
       page.next !== null && button("history.more", () => look(page.next)),
     );
@@ -186,20 +170,14 @@ export function create() {
       place.parentElement.querySelector(".back")?.focus();
     };
     const sure = button("history.sure", () => takeBack(after[0].number, change.number), "primary");
-    replace(
-      place,
-      h(
-        "div",
-        { class: "asking" },
+    replace(place,
+      h("div.notice.asking",
         h("p", { t: ["history.ask", { ...words, number: String(change.number) }] }),
-        h(
-          "ul",
-          {},
-          after.slice(0, MOST_ASKED).map((one) => h("li", {}, `#${one.number} `, told(one), poolChange(one))),
+        h("ul",
+          after.slice(0, MOST_ASKED).map((one) => h("li", `#${one.number} `, told(one), poolChange(one))),
           after.length > MOST_ASKED && h("li", { t: ["history.further", { n: after.length - MOST_ASKED }] }),
         ),
-        others.length > 0 &&
-          h("p", { class: "warning", t: ["history.others", { names: others.map(visible).join(", ") }] }),
+        others.length > 0 && h("p.warning", { t: ["history.others", { names: others.map(visible).join(", ") }] }),
         inRow(sure, button("history.cancel", cancel)),
       ),
     );
@@ -214,7 +192,7 @@ export function create() {
       replace(outcome, h("p", { t: ["history.done", words] }));
       announce(t("history.done", words));
     } catch (error) {
-      if (error instanceof Problem && error.kind === "changed-since") await read();
+      if (error.kind === "changed-since") await read();
       throw error;
     }
     await refresh();
@@ -226,11 +204,7 @@ export function create() {
 
   function update() {
     if (element.hidden || !state.info) return;
-    const isOpen = canWrite();
-    show(locked, !isOpen);
-    show(signing, isOpen);
-    show(found.element, isOpen);
-    if (isOpen) found.update();
+    if (canWrite()) found.update();
     if (isOld) reading = read();
     else draw();
   }

@@ -1,19 +1,18 @@
 // Predict: a text, its label or its labels, why, and what it should have been.
 
-import { Problem, address, get, post } from "../api.js";
-import { bars } from "../bars.js";
-import { correct, relabel, undo } from "../changes.js";
-import { button, checkbox, data, drawing, field, h, inRow, muted, press, replace, show, tick, view } from "../dom.js";
+import { address, get, post, unless } from "../api.js";
+import { bars, inLarge } from "../bars.js";
+import { correct, relabel, tellChange, undo } from "../changes.js";
+import { button, checkbox, data, drawing, field, h, inRow, muted, replace, show, tick, view } from "../dom.js";
 import { fileButton, takesDrops, textOf } from "../files.js";
 import { bind, percent, t } from "../i18n.js";
-import { picker, setPicker } from "../picker.js";
+import { finder, picker, setPicker } from "../picker.js";
 import { copying, curl, file, literal, program, quoted, same } from "../same.js";
-import { visible } from "../show.js";
+import { later, turn, visible } from "../show.js";
 import { answering, canWrite, events, hasSets, labels, state, thresholds } from "../state.js";
-import { announce, guarded, lastOf, oneAtATime, problem, watched } from "../tell.js";
+import { guarded, lastOf, oneAtATime, problem, watched } from "../tell.js";
 
 export const LONGEST_EXPLAINED = 100000; // characters, as the service has it
-const LONGEST_TURNED = 10000;
 const LONGEST_LINKED = 2000;
 const LONGEST_EXAMPLE = 2000;
 const SHORT_EXAMPLE = 60;
@@ -25,7 +24,6 @@ const DEMO = ["politics", "science", "society", "sports", "world"]; // the label
 
 export function create() {
   const asked = lastOf();
-  let timer = 0;
   let found = null; // what is shown: { text, digest, label, chosen, probabilities, explanation, set, second }
   let before = null; // the probabilities before a correction
   let opened = { shown: "", text: "", digest: null }; // what was put into the area, and how the area has it
@@ -39,32 +37,25 @@ export function create() {
     hint: "predict.hint",
     "aria-keyshortcuts": "Control+Enter",
   });
-  const examples = h("div", { class: "row examples", hidden: true });
-  const result = h("section", { class: "result", label: "predict.result", hidden: true });
-  const headline = h("p", { class: "headline", "aria-live": "polite" });
-  const named = h("p", { class: "muted", hidden: true });
-  const shares = h("div", { class: "shares" });
-  const fixing = h("fieldset", { class: "fixing" });
-  const change = h("div", { class: "change", role: "status" });
-  const why = h("div", { class: "why" });
-  const second = h("section", { class: "second", hidden: true });
+  const examples = h("div.row.examples", { hidden: true });
+  const result = h("section.result", { label: "predict.result", hidden: true });
+  const headline = h("p.headline", { "aria-live": "polite" });
+  const model = h("p.muted", { hidden: true });
+  const shares = h("div.shares");
+  const fixing = h("fieldset.fixing");
+  const change = h("div.change", { role: "status" });
+  const why = h("div.why");
+  const second = h("section.second", { hidden: true });
   const several = checkbox("several", () => drawFixing());
   const best = checkbox("best-thresholds", () => run());
   const other = h("select", { id: "other-model", on: { change: () => run() } });
-  const linking = h("div", { class: "row" });
+  const linking = h("div.row");
   const elsewhere = same(snippets);
-  const own = h(
-    "div",
-    { class: "own" },
-    headline,
-    named,
-    h("div", { class: "split" }, why, h("div", { class: "side" }, shares, fixing, change)),
-  );
-  result.append(h("div", { class: "models" }, own, second), linking, elsewhere);
+  const own = h("div.own", headline, model, h("div.split", why, h("div.side", shares, fixing, change)));
+  result.append(h("div.models", own, second), linking, elsewhere);
 
-  const drop = h("div", { class: "drop" }, h("label", { for: "text", t: "predict.text" }), area);
-  const element = view(
-    "predict",
+  const drop = h("div.drop", h("label", { for: "text", t: "predict.text" }), area);
+  const element = view("predict",
     drop,
     inRow(
       button("predict.go", () => run(), "primary"),
@@ -97,8 +88,8 @@ export function create() {
   }
 
   const run = guarded(async (label = null) => {
-    clearTimeout(timer);
-    turn();
+    runLater.stop();
+    turn(area);
     const isLast = asked();
     const [text, digest] = [written(), writtenDigest()];
     if (!text.trim() || !state.info) return clear();
@@ -129,28 +120,22 @@ export function create() {
 
   async function askLong(text) {
     const { labels: best, top } = await post("/v1/predict", { texts: [text], top: 1000 });
-    const probabilities = Object.fromEntries(top[0].map((one) => [one.label, one.probability]));
-    return { label: best[0], chosen: best[0], probabilities, explanation: null };
+    return { label: best[0], chosen: best[0], probabilities: sharesOf(top[0]), explanation: null };
   }
 
   /** The labels that fit, each held against the rest; null where the model cannot tell them so. */
   async function askSet(text) {
-    try {
-      const { top } = await post("/v1/predict", { texts: [text], several: true, top: Math.max(labels().length, 1) });
-      const cut = (best.checked && thresholds.get()) || {};
-      const fitting = top[0].filter((one) => one.log_odds > (Object.hasOwn(cut, one.label) ? cut[one.label] : 0));
-      return {
-        labels: fitting.map((one) => one.label),
-        probabilities: Object.fromEntries(top[0].map((one) => [one.label, one.probability])),
-      };
-    } catch (error) {
-      if (error instanceof Problem && ["invalid", "conflict"].includes(error.kind)) return null;
-      throw error;
-    }
+    const asked = post("/v1/predict", { texts: [text], several: true, top: Math.max(labels().length, 1) });
+    const answer = await unless(asked, ["invalid", "conflict"], () => null);
+    if (!answer) return null;
+    const [top] = answer.top;
+    const cut = (best.checked && thresholds.get()) || {};
+    const fitting = top.filter((one) => one.log_odds > (Object.hasOwn(cut, one.label) ? cut[one.label] : 0));
+    return { labels: fitting.map((one) => one.label), probabilities: sharesOf(top) };
   }
 
   function draw() {
-    drawHeadline(headline, found.set ? found.set.labels : [found.label], shownShares());
+    replace(headline, named(found.set ? found.set.labels : [found.label], shownShares()));
     drawShares();
     replace(why, h("h3", { t: "predict.why" }), reasons(found));
     drawSecond();
@@ -163,18 +148,7 @@ export function create() {
 
   const shownShares = () => (found.set ?? found).probabilities;
 
-  function drawHeadline(target, names, probabilities) {
-    replace(
-      target,
-      names.length
-        ? names.map((name) => [
-            data(name, { class: "label" }),
-            " ",
-            h("span", { class: "share" }, percent(probabilities[name])),
-          ])
-        : h("span", { t: "predict.nolabel" }),
-    );
-  }
+  const named = (names, shares) => (names.length ? inLarge(names, shares) : h("span", { t: "predict.nolabel" }));
 
   /** The best labels, and any other that is asked for. */
   function drawShares() {
@@ -183,19 +157,12 @@ export function create() {
     const left = entries.length - MOST_BARS;
     const choose = found.explanation && ((label) => run(label));
     const chosen = found.chosen;
-    replace(
-      shares,
+    replace(shares,
       h("h3", { t: found.set ? "predict.each" : "predict.shares" }),
       bars(entries.filter(isShown), { choose, chosen, before, label: "predict.shares" }),
       left > 0 && [
         muted(["predict.more", { n: left }]),
-        choose &&
-          picker({
-            labels: entries.map(([name, share]) => [name, percent(share)]),
-            onPick: choose,
-            key: "predict.find",
-            makes: false,
-          }),
+        choose && finder("predict.find", entries.map(([name, share]) => [name, percent(share)]), choose),
       ],
       found.set && cutting(),
     );
@@ -212,21 +179,18 @@ export function create() {
     const shortened = Array.from(answer.text.slice(0, 20000)).slice(0, 2000).join("");
     return [
       muted(["predict.long", { n: LONGEST_EXPLAINED }]),
-      h("div", { class: "text", dir: "auto" }, `${visible(shortened)} …`),
+      h("div.text", { dir: "auto" }, `${visible(shortened)} …`),
     ];
   }
 
   function drawSecond() {
     const beside = found.second;
     show(second, Boolean(beside));
-    show(bind(named, "predict.own", { model: answering() }), Boolean(beside));
+    show(bind(model, "predict.own", { model: answering() }), Boolean(beside));
     result.classList.toggle("two", Boolean(beside));
     if (!beside) return replace(second);
-    const answer = h("p", { class: "headline" });
-    drawHeadline(answer, [beside.label], beside.probabilities);
-    replace(
-      second,
-      answer,
+    replace(second,
+      h("p.headline", inLarge([beside.label], beside.probabilities)),
       muted(["predict.by", { model: beside.model }]),
       bars(ranked(beside.probabilities).slice(0, MOST_BARS), { label: "predict.shares" }),
       h("h3", { t: "predict.why" }),
@@ -237,8 +201,7 @@ export function create() {
   function drawFixing() {
     if (!found) return;
     if (!canWrite()) return replace(fixing, muted("predict.readonly"));
-    replace(
-      fixing,
+    replace(fixing,
       h("h3", { t: "predict.fix" }),
       several.checked ? fixSet() : fixOne(),
       tick("predict.several", several),
@@ -252,11 +215,8 @@ export function create() {
 
   function fixOne() {
     const chip = ([name]) =>
-      press(data(name), () => fix(name), "chip", { label: ["predict.thisis", { label: visible(name) }] });
-    return [
-      h("div", { class: "chips" }, counted().slice(0, MOST_CHIPS).map(chip)),
-      picker({ labels: counted(), onPick: fix }),
-    ];
+      button(data(name), () => fix(name), "chip", { label: ["predict.thisis", { label: visible(name) }] });
+    return [h("div.chips", counted().slice(0, MOST_CHIPS).map(chip)), picker({ labels: counted(), onPick: fix })];
   }
 
   function fixSet() {
@@ -270,17 +230,17 @@ export function create() {
     const isNew = names.some((name) => !labels().includes(name));
     const done = await (was.digest ? relabel(was.digest, given) : correct(was.text, given));
     const changed = done.kind === "learn" ? "predict.learned" : "predict.relabelled";
-    await tellChange(done.transaction === null ? "predict.known" : changed, names.join(", "), was, done, isNew);
+    await compareWith(was, done.transaction === null ? "predict.known" : changed, names.join(", "), done, isNew);
   });
 
   const takeBack = alone(async (done) => {
     const was = found;
     await undo(done);
-    await tellChange("predict.undone", "", was, null);
+    await compareWith(was, "predict.undone", "", null);
   });
 
   /** Tell the change and its effect; if the text was edited meanwhile, there is nothing to compare. */
-  async function tellChange(key, label, was, done, isNew = false) {
+  async function compareWith(was, key, label, done, isNew = false) {
     before = was.text === written() ? (was.set ?? was).probabilities : null;
     await run();
     const lines = [[key, { label: visible(label) }]];
@@ -289,13 +249,7 @@ export function create() {
       const [then, now] = [was, found].map((one) => [visible(one.label), percent(one.probabilities[one.label])]);
       lines.push(["predict.moved", { was: then[0], before: then[1], now: now[0], after: now[1] }]);
     }
-    const isUndoable = done !== null && done.transaction !== null;
-    replace(
-      change,
-      lines.map((line) => h("p", { t: line })),
-      isUndoable && button("predict.undo", () => takeBack(done)),
-    );
-    announce(lines.map((line) => t(...line)).join(" "));
+    tellChange(change, lines, done, takeBack);
   }
 
   // --- elsewhere
@@ -324,13 +278,12 @@ export function create() {
     const seen = wasSeen;
     const texts = canWrite() && state.info.keep === "text" ? await ownExamples() : demoExamples();
     if (seen !== wasSeen) return; // the token was forgotten meanwhile
-    replace(
-      examples,
-      h("span", { class: "muted", t: "predict.examples" }),
+    replace(examples,
+      h("span.muted", { t: "predict.examples" }),
       texts.map(({ text, digest = null }) => {
         const short = Array.from(text).slice(0, SHORT_EXAMPLE).join("");
         const name = visible(short.length < text.length ? `${short}…` : text);
-        return press(data(name), () => open(text, digest), "chip");
+        return button(data(name), () => open(text, digest), "chip");
       }),
     );
     show(examples, texts.length > 0);
@@ -379,11 +332,6 @@ export function create() {
     replace(change);
   }
 
-  /** Text that runs from right to left does so; to find that out takes seconds for a megabyte. */
-  function turn() {
-    area.dir = area.value.length > LONGEST_TURNED ? "ltr" : "auto";
-  }
-
   const take = guarded(async (given) => {
     if (typeof given === "string") return open(given);
     const text = await textOf(given, 4 * state.info.service.limits.characters);
@@ -392,12 +340,12 @@ export function create() {
   });
 
   takesDrops(drop, take);
+  const runLater = later(WAIT, run);
   area.addEventListener("input", () => {
-    clearTimeout(timer);
-    turn();
+    turn(area);
     forget();
     settle();
-    timer = setTimeout(run, WAIT);
+    runLater();
   });
   area.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
@@ -428,4 +376,5 @@ export function create() {
   };
 }
 
+const sharesOf = (top) => Object.fromEntries(top.map((one) => [one.label, one.probability]));
 const ranked = (probabilities) => Object.entries(probabilities).sort(([, a], [, b]) => b - a);

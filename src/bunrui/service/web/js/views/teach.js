@@ -1,19 +1,20 @@
 // Teach: documents without labels, one after the other, a key for each label, and how good the classifier is by now.
 
-import { address, ask, get, post, work } from "../api.js";
-import { button, checkbox, choice, drawing, field, h, inRow, muted, replace, show, tick, view } from "../dom.js";
+import { address, ask, get, kept, keptText, post, work } from "../api.js";
+import { button, checkbox, choice, drawing, field, forReaders, h, inRow, muted } from "../dom.js";
+import { replace, show, tick, view } from "../dom.js";
 import { percent, t } from "../i18n.js";
 import { keyButton, keysOf, labelButton, pressKey } from "../keys.js";
 import { picker } from "../picker.js";
 import { curlJob, file, program, same } from "../same.js";
-import { visible } from "../show.js";
+import { later, visible } from "../show.js";
 import { canWrite, events, hand, hasSets, refresh, state } from "../state.js";
 import { announce, guarded, lastOf, oneAtATime, problem, watched, withProgress } from "../tell.js";
 import { upload } from "../upload.js";
 
-const CLIENT = "bunrui.teacher";
-const WISH = "bunrui.wish";
-const TAKEN = "bunrui.taught"; // the file that this tab teaches with: { read, skip_bad, name }
+const tab = keptText("teacher");
+const wanted = keptText("wish", localStorage);
+const taught = kept("taught"); // the file that this tab teaches with: { read, skip_bad, name }
 const WISHES = [0.7, 0.8, 0.85, 0.9, 0.95, 0.98];
 const AHEAD = 3; // questions that wait here, so that a key is answered at once
 const MOST_ASKED = 10;
@@ -21,8 +22,8 @@ const PATIENCE = 700; // milliseconds without a key, before the accuracy is meas
 
 /** This tab: the service gives no other the same questions. */
 function client() {
-  if (!sessionStorage.getItem(CLIENT)) sessionStorage.setItem(CLIENT, crypto.randomUUID());
-  return sessionStorage.getItem(CLIENT);
+  if (!tab.get()) tab.set(crypto.randomUUID());
+  return tab.get();
 }
 
 export function create() {
@@ -36,14 +37,12 @@ export function create() {
   let waiting = 0; // answers that are not in the file yet
   let asking = null; // for questions: a promise, while that is under way
   let isTaking = false; // whether other documents are about to come
-  let timer = null;
   const begun = lastOf(); // of the documents: questions of others are not shown
   let isThis = null; // whether the documents are still those of now
   const measuring = lastOf();
   const done = []; // what was answered or skipped, to take it back
   const sent = new Set(); // digests that need no answer, whatever the service still says
 
-  const locked = muted("teach.readonly");
   const names = h("input", {
     type: "text",
     id: "teach-labels",
@@ -66,12 +65,12 @@ export function create() {
     alone,
     begin() {},
     footer: (_, skip_bad) => [
-      h("p", { class: "field wide" }, h("label", { for: "teach-labels", t: "teach.labels" }), names),
+      h("p.field.wide", h("label", { for: "teach-labels", t: "teach.labels" }), names),
       inRow(button("teach.go", () => take({ read: files.options(), skip_bad, name: files.names()[0] }), "primary")),
     ],
   });
-  const beginning = h("div", {}, files.drop, files.about, running);
-  const card = h("div", { class: "card", tabindex: -1 });
+  const beginning = h("div", files.drop, files.about, running);
+  const card = h("div.card", { tabindex: -1 });
   // From the search back to the keys: leaving the field closes its list.
   card.addEventListener("keydown", ({ key }) => key === "Escape" && card.focus(), { capture: true });
   const several = checkbox("teach-several", () => {
@@ -80,23 +79,19 @@ export function create() {
   });
   const whole = h("p");
   const wishes = WISHES.map((share) => h("option", { value: share }, percent(share)));
-  const wish = choice("teach-wish", wishes, localStorage.getItem(WISH) ?? "0.9", (share) => {
-    localStorage.setItem(WISH, share);
+  const wish = choice("teach-wish", wishes, wanted.get() || "0.9", (share) => {
+    wanted.set(share);
     measure();
   });
   const measured = h("div", { "aria-live": "polite" });
-  const place = h("p", { class: "muted" });
+  const place = h("p.muted");
   const pool = h("input", { type: "checkbox", id: "teach-pool", "aria-describedby": "teach-help" });
-  const help = h("p", { class: "muted", id: "teach-help", "aria-live": "polite" });
-  const session = h(
-    "div",
-    { class: "teaching" },
-    h("div", {}, place, card),
-    h(
-      "aside",
-      { label: "teach.progress" },
+  const help = h("p.muted", { id: "teach-help", "aria-live": "polite" });
+  const session = h("div.split.teaching",
+    h("div", place, card),
+    h("aside.side", { label: "teach.progress" },
       measured,
-      h("p", {}, field("teach.wish", wish)),
+      h("p", field("teach.wish", wish)),
       tick("teach.several", several),
       tick("teach.pool", pool),
       help,
@@ -114,7 +109,7 @@ export function create() {
     ),
     shell: `bunrui teach ${file()} inbox.csv`,
   }));
-  const element = view("teach", locked, beginning, session, alike);
+  const element = view("teach", forReaders("teach.readonly"), h("div.writing", beginning, session), alike);
 
   // --- which documents
 
@@ -126,7 +121,7 @@ export function create() {
       await open();
       throw files.offer(error, () => take({ read, skip_bad: true, name }));
     });
-    sessionStorage.setItem(TAKEN, JSON.stringify({ read, skip_bad, name }));
+    taught.set({ read, skip_bad, name });
     files.forget();
     order = [];
     await open();
@@ -203,13 +198,12 @@ export function create() {
   const left = () => Math.max(known.documents - known.answers - known.skipped, 0);
 
   function drawPlace() {
-    replace(
-      place,
+    replace(place,
       h("span", { t: ["teach.place", { answers: known.answers, left: left() }] }),
       known.copies > 0 && [" · ", h("span", { t: ["teach.copies", { n: known.copies }] })],
       known.blank > 0 && [" · ", h("span", { t: ["file.blank", { n: known.blank }] })],
     );
-    const taken = JSON.parse(sessionStorage.getItem(TAKEN) ?? "null");
+    const taken = taught.get();
     const name = visible(known.name);
     replace(whole, taken?.name === known.name && button(["teach.whole", { name }], () => predictAll(taken)));
   }
@@ -219,8 +213,7 @@ export function create() {
     const hadFocus = card.contains(document.activeElement);
     if (current === null) {
       const isOver = left() === 0 && waiting === 0;
-      replace(
-        card,
+      replace(card,
         h("p", { t: isOver ? "teach.end" : "teach.waiting" }),
         known.skipped > 0 && button(["teach.again", { n: known.skipped }], again),
         done.length > 0 && keyButton("u", "audit.undo", back),
@@ -231,15 +224,12 @@ export function create() {
     keys = keysOf(order, keys);
     const guess = current.guess;
     const words = { label: visible(guess ?? ""), share: percent(current.probability) };
-    replace(
-      card,
+    replace(card,
       current.random && muted("teach.random"),
-      h("p", { class: "text", dir: "auto" }, visible(current.text)),
+      h("p.text", { dir: "auto" }, visible(current.text)),
       current.cut > 0 && muted(["explain.more", { left: current.cut }]),
       guess !== null && h("p", { t: ["teach.guess", words] }),
-      h(
-        "div",
-        { class: "chips", role: "group", label: "picker.labels" },
+      h("div.chips", { role: "group", label: "picker.labels" },
         [...keys].map(([label, name]) => chip(label, name, label === guess)),
         guess !== null && !keys.has(guess) && chip(guess, "y", true),
       ),
@@ -250,9 +240,7 @@ export function create() {
         onPick: (picked) => (several.checked ? ((chosen = picked), mark()) : picked !== null && answer([picked])),
         key: order.length ? "picker.find" : "teach.first",
       }),
-      h(
-        "div",
-        { class: "row decide" },
+      h("div.row.decide",
         several.checked && keyButton("Enter", "teach.learn", () => chosen.length && answer(chosen), "primary"),
         keyButton("s", "teach.skip", () => answer(null)),
         done.length > 0 && keyButton("u", "audit.undo", back),
@@ -291,12 +279,13 @@ export function create() {
     sent.add(question.digest);
     order.push(...(labels ?? []).filter((label) => !order.includes(label)));
     waiting++;
-    if (labels) known.answers++;
-    else known.skipped++;
+    count(labels, 1);
     sending = sending.then(() => send(question, labels)).finally(() => waiting--);
     next();
     measureSoon();
   }
+
+  const count = (labels, by) => (known[labels ? "answers" : "skipped"] += by);
 
   function forget(question) {
     const at = done.findIndex((one) => one.question === question);
@@ -315,8 +304,7 @@ export function create() {
       // It is asked again, and nothing is lost.
       sent.delete(question.digest);
       forget(question);
-      if (labels) known.answers--;
-      else known.skipped--;
+      count(labels, -1);
       ready.unshift(question);
       if (current === null) next();
       else drawPlace();
@@ -331,8 +319,7 @@ export function create() {
     if (!last) return;
     if (last.labels) await post("/v1/teach/undo", { digest: last.question.digest, client: client() });
     sent.delete(last.question.digest);
-    if (last.labels) known.answers--;
-    else known.skipped--;
+    count(last.labels, -1);
     if (current) ready.unshift(current);
     chosen = several.checked ? (last.labels ?? []) : [];
     current = last.question;
@@ -351,19 +338,13 @@ export function create() {
 
   // --- how good it is
 
-  function measureSoon() {
-    clearTimeout(timer);
-    timer = setTimeout(measure, PATIENCE);
-  }
-
   const measure = watched(async () => {
     const isLast = measuring();
     await sending;
     if (!known?.documents) return;
     const found = await get(address("/v1/teach/progress", { wish: wish.value }));
     if (!isLast()) return;
-    const figure = (name, value, beside) =>
-      h("div", {}, h("dt", { t: name }), h("dd", {}, value, h("small", { t: beside })));
+    const figure = (name, value, beside) => h("div", h("dt", { t: name }), h("dd", value, h("small", { t: beside })));
     const { accuracy, low, high, forecast, sample } = found;
     const isKnown = accuracy !== null;
     const isOpen = forecast?.high === null; // nobody can tell the most that it takes
@@ -372,11 +353,8 @@ export function create() {
       : forecast.likely === 0
         ? [isOpen ? "teach.reached.open" : "teach.reached", { high: forecast.high }]
         : [isOpen ? "teach.takes.open" : "teach.takes", { n: forecast.likely, low: forecast.low, high: forecast.high }];
-    replace(
-      measured,
-      h(
-        "dl",
-        { class: "figures" },
+    replace(measured,
+      h("dl.figures",
         isKnown &&
           figure("evaluate.accuracy", percent(accuracy), [
             "teach.interval",
@@ -394,6 +372,7 @@ export function create() {
     );
     await refresh();
   });
+  const measureSoon = later(PATIENCE, measure);
 
   /** Whether documents without an answer help, and how much. */
   function told() {
@@ -425,9 +404,8 @@ export function create() {
 
   function lock() {
     const has = Boolean(known?.documents);
-    show(locked, !canWrite());
-    show(beginning, canWrite() && !has);
-    show(session, canWrite() && has);
+    show(beginning, !has);
+    show(session, has);
   }
   events.addEventListener("info", () => {
     lock();

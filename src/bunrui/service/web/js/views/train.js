@@ -1,13 +1,13 @@
 // Train: look into files, learn their documents, and measure the classifier.
 
-import { Problem, address, work } from "../api.js";
+import { address, work } from "../api.js";
 import { bars } from "../bars.js";
-import { noted, undo } from "../changes.js";
-import { button, h, muted, replace, view } from "../dom.js";
+import { noted, tellChange, undo } from "../changes.js";
+import { button, forReaders, h, muted, replace, view } from "../dom.js";
 import { number, percent, t } from "../i18n.js";
 import { calibration, results } from "../results.js";
 import { curlJob, file, literal, program, quoted, same } from "../same.js";
-import { canWrite, events, state } from "../state.js";
+import { state } from "../state.js";
 import { announce, lastOf, oneAtATime, watched, withProgress } from "../tell.js";
 import { beginning, upload } from "../upload.js";
 import { evaluate } from "./evaluate.js";
@@ -16,9 +16,8 @@ const MOST_LABELS = 15;
 
 export function create() {
   const running = h("div");
-  const outcome = h("div", { class: "outcome", role: "status" });
-  const measured = h("div", { class: "grid" });
-  const locked = muted("train.readonly");
+  const outcome = h("div.outcome", { role: "status" });
+  const measured = h("div.grid");
 
   const alone = oneAtATime((isBusy) => {
     files.lock(isBusy);
@@ -39,13 +38,13 @@ export function create() {
       return [
         h("h3", { t: ["train.labels", { n: seen.n_labels }] }),
         bars(entries.slice(0, MOST_LABELS), { most, write: number, label: "train.counts" }),
-        seen.n_labels > MOST_LABELS &&
-          muted(["predict.more", { n: seen.n_labels - MOST_LABELS }]),
+        seen.n_labels > MOST_LABELS && muted(["predict.more", { n: seen.n_labels - MOST_LABELS }]),
         beginning("train.go", seen, skips, start),
       ];
     },
   });
-  const element = view("train", locked, files.drop, files.about, running, outcome, measured, same(snippets));
+  const parts = [h("div.writing", files.drop), files.about, running, outcome, measured, same(snippets)];
+  const element = view("train", forReaders("train.readonly"), parts);
 
   function snippets() {
     const [name = "documents.csv"] = files.names();
@@ -64,9 +63,9 @@ export function create() {
     const path = address("/v1/train", { ...files.options(), skip_bad });
     const done = await withProgress(running, (more) => work(path, more)).catch((error) => {
       // Whoever presses the button again could learn the file twice.
-      if (error instanceof Problem && error.kind === "unreachable") {
+      if (error.kind === "unreachable") {
         files.forget();
-        replace(outcome, h("p", { class: "warning", t: "train.unknown" }));
+        replace(outcome, h("p.warning", { t: "train.unknown" }));
       }
       throw files.offer(error, () => start(true));
     });
@@ -85,14 +84,9 @@ export function create() {
   });
 
   function tell(key, change) {
-    const words = { n: change.changed, total: state.info.documents };
-    replace(
-      outcome,
-      h("p", { t: [key, words] }),
-      change.duplicates > 0 && h("p", { class: "warning", t: ["train.duplicates", { n: change.duplicates }] }),
-      change.transaction !== null && button("predict.undo", () => takeBack(change)),
-    );
-    announce(t(key, words));
+    const lines = [[key, { n: change.changed, total: state.info.documents }]];
+    if (change.duplicates > 0) lines.push(["train.duplicates", { n: change.duplicates }]);
+    tellChange(outcome, lines, change, takeBack);
   }
 
   const measure = watched(async () => {
@@ -101,18 +95,12 @@ export function create() {
     replace(measured);
     const found = await withProgress(running, evaluate);
     if (!isLast()) return;
-    replace(
-      measured,
-      h("div", {}, h("h3", { t: "train.measured" }), muted("evaluate.about"), results(found)),
+    replace(measured,
+      h("div", h("h3", { t: "train.measured" }), muted("evaluate.about"), results(found)),
       calibration(found),
     );
     announce(t("evaluate.done", { accuracy: percent(found.accuracy) }));
   });
 
-  const lock = () => {
-    locked.hidden = canWrite();
-    files.drop.hidden = !canWrite();
-  };
-  events.addEventListener("info", lock);
-  return { element, shown: lock };
+  return { element };
 }

@@ -2,9 +2,9 @@
 
 import { address, get } from "../api.js";
 import { swing } from "../bars.js";
-import { data, h, muted, press, replace, table, view } from "../dom.js";
+import { button, data, h, muted, replace, table, view } from "../dom.js";
 import { number, t } from "../i18n.js";
-import { picker } from "../picker.js";
+import { finder } from "../picker.js";
 import { curl, file, labelLiteral, literal, program, quoted, same } from "../same.js";
 import { level, shown, signed, visible } from "../show.js";
 import { countedLabels, labels, state } from "../state.js";
@@ -21,15 +21,13 @@ export function create() {
   const asked = lastOf();
   const listed = lastOf();
   const input = h("input", { id: "word", type: "search", hint: "words.hint", autocomplete: "off", dir: "auto" });
-  const answer = h("div", { class: "word", "aria-live": "polite" });
-  const columns = h("div", { class: "columns" });
+  const answer = h("div.word", { "aria-live": "polite" });
+  const columns = h("div.columns");
   const more = h("div");
-  const form = h(
-    "form",
-    { class: "row", role: "search" },
-    h("label", { class: "sr", for: "word", t: "words.search" }),
+  const form = h("form.row", { role: "search" },
+    h("label.sr", { for: "word", t: "words.search" }),
     input,
-    h("button", { type: "submit", class: "primary", t: "words.go" }),
+    h("button.primary", { type: "submit", t: "words.go" }),
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -47,7 +45,7 @@ export function create() {
     const weighed = sorted.slice(0, MOST_LABELS);
     const weights = await Promise.all(weighed.map((label) => weigh(word, label)));
     if (!isLast()) return;
-    const place = h("div", {}, weighing(found, weighed, weights));
+    const place = h("div", weighing(found, weighed, weights));
     const add = guarded(async (label) => {
       if (label === null || weighed.includes(label)) return;
       weights.push(await weigh(word, label));
@@ -55,14 +53,9 @@ export function create() {
       replace(place, weighing(found, weighed, weights));
     });
     const others = sorted.slice(MOST_LABELS).map((label) => [label, timesIn(found.counts, label)]);
-    replace(
-      answer,
-      place,
-      others.length > 0 && picker({ labels: others, onPick: add, key: "words.another", makes: false }),
-    );
-    announce(
-      t("words.found", { word: shown(found.word), label: visible(weighed[weights.indexOf(Math.max(...weights))]) }),
-    );
+    replace(answer, place, others.length > 0 && finder("words.another", others, add));
+    const best = weighed[weights.indexOf(Math.max(...weights))];
+    announce(t("words.found", { word: shown(found.word), label: visible(best) }));
   });
 
   const weigh = async (word, label) => (await get(address("/v1/words", { word, label }))).words[0]?.weight ?? 0;
@@ -72,16 +65,15 @@ export function create() {
     const largest = Math.max(...weights.map(Math.abs));
     const rows = names.map((name, k) => [name, timesIn(found.counts, name), weights[k]]).sort((a, b) => b[2] - a[2]);
     const head = (key, kind) => h("th", { scope: "col", class: kind, t: key });
-    return table(
-      { class: "contributions wide" },
+    return table({ class: "contributions wide" },
       [head("words.label"), head("words.count", "number"), head("words.weight", "number"), h("td")],
       rows.map(([name, count, weight]) => [
         h("th", { scope: "row" }, data(name)),
-        h("td", { class: "number" }, number(count)),
-        h("td", { class: "number" }, write(weight)),
-        h("td", {}, swing(weight, largest)),
+        h("td.number", number(count)),
+        h("td.number", write(weight)),
+        h("td", swing(weight, largest)),
       ]),
-      h("caption", {}, data(shown(found.word), { class: "feature" })),
+      h("caption", data(shown(found.word), { class: "feature" })),
     );
   }
 
@@ -91,13 +83,8 @@ export function create() {
     const isLast = listed();
     const others = countedLabels().slice(MOST_COLUMNS);
     replace(columns);
-    replace(
-      more,
-      others.length > 0 && [
-        muted(["words.more", { n: others.length }]),
-        picker({ labels: others, onPick: addColumn, key: "words.column", makes: false }),
-      ],
-    );
+    const further = () => [muted(["words.more", { n: others.length }]), finder("words.column", others, addColumn)];
+    replace(more, others.length > 0 && further());
     // One after the other: with many words each takes its time, and others want answers, too.
     for (const label of labels().slice(0, MOST_COLUMNS)) {
       const place = await column(label);
@@ -111,16 +98,14 @@ export function create() {
       seen = null; // so that the lists are made again
       throw error;
     });
-    return h("section", { class: "column" }, h("h4", {}, data(label)), ranking(label, words));
+    return h("section.column", h("h4", data(label)), ranking(label, words));
   }
 
   const addColumn = guarded(async (label) => label !== null && columns.prepend(await column(label)));
 
   function ranking(name, words) {
     const largest = words[0]?.weight ?? 0;
-    return h(
-      "ol",
-      {},
+    return h("ol",
       words.map(({ word, weight, counts }) => {
         const title = ["words.times", { weight, n: timesIn(counts, name) }];
         const look = () => {
@@ -128,13 +113,12 @@ export function create() {
           find(word);
           answer.scrollIntoView({ block: "nearest" });
         };
-        return h("li", {}, press(data(shown(word)), look, `feature ${level(weight, largest)}`, { title }));
+        return h("li", button(data(shown(word)), look, `feature ${level(weight, largest)}`, { title }));
       }),
     );
   }
 
-  const element = view(
-    "words",
+  const element = view("words",
     form,
     answer,
     h("h3", { t: "words.top" }),
