@@ -237,7 +237,7 @@ class Teaching:
         curve = asked.curve()
         estimate, forecast, low, high, html = None, None, None, None, ""
         if curve.answers:
-            estimate, forecast = curve.points[-1].estimate, curve.forecast(wish)
+            estimate, forecast = curve.points[-1][1], curve.forecast(wish)
             low, high = estimate.interval
             html = learning_chart(
                 [CurvePoint(n, one.accuracy, *one.interval) for n, one in curve.points], has_band=True
