@@ -177,15 +177,11 @@ def find_peaks(table: Table, scale: F64s, peaks: F64s) -> None:
 
 def highest(bounds: Bounds, rest: F64s) -> float:
     """Bound the scores of all classes that have no weight."""
+    groups = bounds.groups
     top = -1e300
-    for g in range(0, len(bounds.groups), COLUMNS):
-        scale = bounds.groups[g + HIGH] if rest[0] > 0.0 else bounds.groups[g + LOW]
-        score = (
-            bounds.groups[g + BIAS]
-            + bounds.groups[g + SLOPE] * rest[1]
-            + bounds.groups[g + UNSEEN] * rest[2]
-            + scale * rest[0]
-        )
+    for g in range(0, len(groups), COLUMNS):
+        scale = groups[g + HIGH] if rest[0] > 0.0 else groups[g + LOW]
+        score = groups[g + BIAS] + groups[g + SLOPE] * rest[1] + groups[g + UNSEEN] * rest[2] + scale * rest[0]
         top = max(top, score)
     return top
 

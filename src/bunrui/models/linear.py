@@ -121,7 +121,7 @@ class Reader:
         n_classes = len(self.view.counts.labels)
         is_square = n_classes < FEW_CLASSES
         sizes = self.view.sizes(ids)
-        # Long lists are filled up with zeros: adding a row runs at the speed of memory, adding single cells does not.
+        # Long lists are filled up with zeros: a row is added at the speed of memory, and single cells are not.
         lengths = np.where(is_square | (sizes * _FILL > n_classes), n_classes, sizes)
         n_cells = int(lengths.sum())
         table = scoring.Table(
