@@ -175,7 +175,8 @@ class Cursor(sqlite3.Cursor):
         return _explained(self.connection, super().fetchone)
 
     def fetchall(self) -> list[Any]:
-        return list(_explained(self.connection, super().fetchall))
+        rows: list[Any] = _explained(self.connection, super().fetchall)
+        return rows
 
     def __next__(self) -> Any:
         return _explained(self.connection, super().__next__)

@@ -407,6 +407,7 @@ class Log:
         for number, n, blob in self._numbered("SELECT block, n_docs, sizes FROM documents ORDER BY block"):
             unpacker = self._store.unpacker()
             unpacker.check_whole(n)
+            unpacker.charge(8 * n)
             yield number, unpacker.numbers(blob, n) if blob else np.zeros(n, np.int64)
 
     def _read(
