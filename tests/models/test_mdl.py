@@ -115,7 +115,7 @@ def test_far_apart() -> None:
 def test_columns_of_numbers() -> None:
     found = as_numbers(0, np.array([1, 2.5, "3", None, math.nan], object), reads_strings=True)
     np.testing.assert_array_equal(found, [1, 2.5, 3, math.nan, math.nan])
-    with pytest.raises(DataError, match="the column 0 should have numbers: could not convert string to float: .*'x'"):
+    with pytest.raises(DataError, match=r"the column 0 should have numbers: could not convert string to float: .*'x'"):
         as_numbers(0, np.array(["x"]), reads_strings=True)
     with pytest.raises(DataError, match="the column 0 has an infinite value"):
         as_numbers(0, np.array([-np.inf]))
