@@ -74,8 +74,7 @@ def read_delimited(stream: Stream, reading: Reading, delimiter: bytes, *, quotes
             places = None
         if table is None or not block.data:
             continue
-        found = table.parse(block, places) if block.valid else None
-        yield table.slow(block) if found is None else table.batch(*found)
+        yield table.read(block, places)
     if table is None:
         empty = "there are empty lines only: a header and rows were expected"
         raise DataError(empty, file=reading.source.name, cause="no-rows")
@@ -89,11 +88,12 @@ def _read_header(block: Block, reading: Reading, delimiter: bytes, quotes: bool)
     if first.problem:
         line = block.line + block.data.count(b"\n", 0, first.start)
         raise DataError(first.problem, cause="quotes", **reading.place(line))
-    below = ([_text(f) for f in record.fields] for record in split_records(block.data[first.end :], delimiter, quotes))
-    columns = name_columns(reading, [_text(field) for field in first.fields], below, delimiter)
     end = first.end if reading.options.header else first.start
     line = block.line + block.data.count(b"\n", 0, end)
-    return _Table(reading, *columns, delimiter, quotes), Block(block.data[end:], line, block.valid)
+    rest = Block(block.data[end:], line, block.valid)
+    below = ([_text(field) for field in record.fields] for record in split_records(rest.data, delimiter, quotes))
+    columns = name_columns(reading, [_text(field) for field in first.fields], below, delimiter)
+    return _Table(reading, *columns, delimiter, quotes), rest
 
 
 def _text(field: bytes) -> str:
@@ -221,6 +221,11 @@ class _Table:
         self._convert = pa.csv.ConvertOptions(
             check_utf8=False, column_types=dict.fromkeys(wanted, STRING), include_columns=wanted
         )
+
+    def read(self, block: Block, places: Integers | None) -> pa.RecordBatch | None:
+        """The batch of a block, which Arrow parses if it can."""
+        found = self.parse(block, places) if block.valid else None
+        return self.slow(block) if found is None else self.batch(*found)
 
     def parse(self, block: Block, places: Integers | None) -> tuple[Integers, dict[str, pa.Array]] | None:
         """The lines and the columns of a block, by Arrow, or None; `places` of its quotes, where they are known."""
