@@ -9,7 +9,7 @@ POST /v1/teach/unlabelled use the documents as texts without a label, too
 GET  /v1/teach/progress   the accuracy, its curve, and how many answers a wish takes
 
 An answer is in the classifier's file before it is confirmed, which waits for the disk.  So a client asks for its next
-questions before it needs them.
+questions before it needs them, and the service makes some before anybody asks (docs/decisions/035).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Annotated, Any
 
 import pyarrow as pa
 from fastapi import Query, Request, Response
+from starlette.background import BackgroundTask
 
 from bunrui.engines.labelgroups import check_new, label_sets
 from bunrui.errors import BunruiError
@@ -40,6 +41,7 @@ from bunrui.store.creation import temporary_beside
 from bunrui.views.evaluation import learning_chart
 
 _SUFFIX = ".pool"
+_MOST_READY = 4
 _MOST_OUT = 1000  # questions that clients have, and may never answer
 _MOST_LABELS = 10_000
 _CHARACTERS = 20_000
@@ -56,6 +58,7 @@ class Teaching:
         self._name, self._labels = "", list[str]()
         # Who was given which question, by digest; those of the client that asked last stand last.
         self._out: dict[str, tuple[str, Question]] = {}
+        self._ready: list[Question] = []  # for nobody yet
         self._learned: dict[str, tuple[str | None, Question, Any]] = {}  # who has given which answer, by digest
         self._measured: tuple[Any, schemas.TaughtProgress] | None = None
 
@@ -121,6 +124,7 @@ class Teaching:
         with self._lock:
             self._queue, self._name, self._labels = asked, name, labels
             self._out.clear()
+            self._ready.clear()
             self._learned.clear()
 
     def needed(self) -> Queue:
@@ -207,19 +211,38 @@ class Teaching:
 
     # On any thread
 
-    def hand_out(self, client: str, n: int, *, again: bool = False) -> list[schemas.Question] | None:
-        """The questions of a client: those that it was given before, and new ones; None where no queue is at hand."""
-        with self._lock:
+    def make_ready(self) -> None:
+        """Make some questions before anybody asks."""
+        while (asked := self.at_hand()) is not None and len(self._ready) < _MOST_READY:
+            question = asked.ask()
+            with self._lock:
+                if question is None or self._queue is not asked:
+                    return
+                self._ready.append(question)
+
+    def hand_out(
+        self, client: str, n: int, *, again: bool = False, at_once: bool = False
+    ) -> list[schemas.Question] | None:
+        """The questions of a client: those that it was given before, and new ones; None where no queue is at hand.
+
+        With `at_once`, also None where questions have to be made first: that takes a thread.
+        """
+        if not self._lock.acquire(blocking=not at_once):
+            return None
+        try:
             asked = self.at_hand()
             if asked is None:
                 return None
             if again:
                 asked.ask_again(skipped=True)
+            self._ready = [question for question in self._ready if asked.is_open(question)]
             given = [(owner, question) for owner, question in self._out.values() if asked.is_open(question)]
             mine = [question for owner, question in given if owner == client]
             others = [(owner, question) for owner, question in given if owner != client]
+            if at_once and len(mine) + len(self._ready) < n:
+                return None
             while len(mine) < n:
-                question = asked.ask() if len(given) < _MOST_OUT else None
+                question = self._ready.pop(0) if self._ready else asked.ask() if len(given) < _MOST_OUT else None
                 if question is None and not others:
                     break
                 # When there are no more, this client gets what another has had longest: that one may have left.
@@ -227,6 +250,8 @@ class Teaching:
             self._out = {question.digest: (owner, question) for owner, question in others}
             self._out |= {question.digest: (client, question) for question in mine}
             return [_as_dict(question) for question in mine[:n]]
+        finally:
+            self._lock.release()
 
     def progress(self, asked: Queue, wish: float) -> schemas.TaughtProgress:
         """How good the classifier is; measured again when the classifier or an answer has changed."""
@@ -336,12 +361,14 @@ def add_teach(api: Api, service: Service) -> None:
     async def ask(request: Request) -> Response:
         """The next questions."""
         body = await service.body(schemas.Ask, request)
-        found = None
+        readers = call_of(request).room.readers
+        found = None if body.skipped else teaching.hand_out(body.client, body.n, at_once=True)
         while found is None:  # again if somebody sends other documents at this moment
             await opened()
-            readers = call_of(request).room.readers
             found = await readers.run(teaching.hand_out, body.client, body.n, again=body.skipped)
-        return answer(schemas.Questions(questions=found))
+        response = answer(schemas.Questions(questions=found))
+        response.background = BackgroundTask(readers.run, teaching.make_ready)
+        return response
 
     service.add_change(api, "/v1/teach/answer", teaching.answer, 404)
     service.add_change(api, "/v1/teach/undo", teaching.undo, 404)
