@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from playwright.sync_api import sync_playwright
@@ -48,7 +49,9 @@ def serving() -> Iterator[str]:
             assert process.stderr is not None
             try:
                 found = (re.search(r"at (http://[^\s/]+)/", line) for line in process.stderr)
-                yield next(address[1] for address in found if address)
+                address = next(each[1] for each in found if each)
+                Thread(target=process.stderr.read, daemon=True).start()  # a full pipe would stop the service
+                yield address
             finally:
                 process.terminate()
 
