@@ -40,7 +40,7 @@ _MOST_PAIRS = 10  # of a list in the terminal
 _LONGEST_NAME = 150.0  # in a drawing
 _LONGEST_LABEL, _SHORTEST_LABEL = 24, 4  # in the terminal
 
-_WRONG = (240, 90, 80)  # the colour of a row that is wholly wrong
+_WRONG = (240, 90, 80)  # in the terminal, the colour of a row that is wholly wrong
 
 
 def most_confused(metrics: Metrics, most: int = _MOST_LABELS) -> list[Label]:
