@@ -41,7 +41,7 @@ def test_several_labels(run, mail: Path) -> None:
     code, out, err = run("evaluate", "mail.bunrui", "test.jsonl", "--json")
     assert (code, json.loads(out)["accuracy"]) == (0, 1.0)
     assert err.splitlines()[0] == "warning: never learned, so always mistaken: news"
-    assert err.splitlines()[1].startswith("any label of 1 document with several counts as right; ")
+    assert err.splitlines()[1].startswith("1 document has several labels: any of them counts as right; ")
 
 
 def test_other_models_and_columns(run, mail: Path) -> None:
@@ -232,7 +232,7 @@ def test_documents_with_several_labels_are_told(run, tmp_path: Path) -> None:
     Path("m.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     run("learn", "m.bunrui", "m.jsonl")
     told = (
-        "any label of 3 documents with several counts as right; 'bunrui evaluate FILE TEST --labels' "
+        "3 documents have several labels: any of them counts as right; 'bunrui evaluate FILE TEST --labels' "
         "measures all of them\n"
     )
     for data in (["m.bunrui", "m.jsonl"], ["m.jsonl", "--folds", "3"], ["m.bunrui", "--loo"]):

@@ -46,7 +46,8 @@ def test_a_first_line_that_looks_like_a_row_is_told(run) -> None:
         0,
         "",
         "learned 2 documents of 2 labels into a.bunrui in T\n"
-        "warning: the first line of a.csv was read as names of columns: if it is a row, put such a line above it\n",
+        "warning: the first line of a.csv was read as names of columns: if it is a document, "
+        "put a line with the names above it\n",
     )
 
 

@@ -321,6 +321,24 @@ def test_a_download_stays_as_it_began(own: Server, tmp_path: Path) -> None:
         files.close()
 
 
+def test_removed_predictions_count_while_somebody_reads_them(own: Server) -> None:
+    """They take the disk until then: else a stalled download of each would fill it beyond any limit."""
+    with bunrui.open(own.path, read_only=True) as clf:
+        files = Files(1 << 20)
+        folder = files.create(True)
+        answers = Answers(folder, "x", several=False)
+        batch = pa.record_batch({"text": TEXTS, "line": range(len(TEXTS)), "id": pa.nulls(len(TEXTS), pa.string())})
+        answers.predict(clf, (each for each in [batch]), Job("predict", None), files)
+        (written,) = Path(folder.path).iterdir()
+        assert folder.n_bytes > batch.nbytes  # labels and shares are on the disk, too
+        with folder.in_use():
+            answers.remove()
+            assert folder.n_bytes > batch.nbytes and written.exists()
+            assert next(answers.tables())[0].num_rows == len(TEXTS)
+        assert folder.n_bytes == 0 and not written.exists()
+        files.close()
+
+
 def test_several_labels(several: Server) -> None:
     texts = ["wheat and oil prices", "corn field", "zzz"]
     job = predict(several, "a.csv", as_csv([{"text": text} for text in texts]))

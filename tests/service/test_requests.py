@@ -65,10 +65,27 @@ def test_texts(texts: list[str], options: dict[str, Any], ascii: bool, indent: i
     ],
 )
 def test_one_document(kind: Any, body: dict[str, Any]) -> None:
-    """A body without lists of documents is read by pydantic, however large: Arrow took its numbers for strings."""
+    """Arrow once took its numbers for strings, and its labels for a column."""
     found = read(kind, JSON_HEAD, json.dumps(body).encode() + b" " * SMALL, b"", Limits())
     assert {name: getattr(found, name) for name in body} == body
     same(kind, body)
+
+
+@pytest.mark.parametrize("kind", [schemas.Answer, schemas.Correct])
+def test_too_many_labels_of_one_document(kind: Any) -> None:
+    """They are refused before a Python object is made of each."""
+    body = {"row": 0, "digest": "00", "labels": [7] * SMALL}
+    given = {name: value for name, value in body.items() if name in kind.model_fields}
+    with pytest.raises(Problem) as caught:
+        read(kind, JSON_HEAD, json.dumps(given).encode(), b"", Limits())
+    assert caught.value.to_dict()["errors"][0]["pointer"] == "/labels"
+
+
+def test_white_space_takes_no_time() -> None:
+    """Parts of a pattern that could share white space took hours of this body."""
+    body = b'{"texts": ["a"], "labels":' + b"\n" * (1 << 20)
+    with pytest.raises(Problem, match="JSON is not what was expected"):
+        read(schemas.Evaluate, JSON_HEAD, body, b"", Limits())
 
 
 @given(

@@ -93,7 +93,8 @@ def say_reading(reader: Reader) -> None:
     for encoding, n_files in reader.encodings.items():
         say(f"{counted(n_files, 'file')} {'was' if n_files == 1 else 'were'} read as {encoding}")
     for name in reader.doubtful_headers[:3]:
-        say(f"warning: the first line of {name} was read as names of columns: if it is a row, put such a line above it")
+        advice = "if it is a document, put a line with the names above it"
+        say(f"warning: the first line of {name} was read as names of columns: {advice}")
     for name in reader.progress.unread_labels[:1]:
         given = text_of(next(source.label for source in reader.sources if source.label is not None))
         column = reader.options.label

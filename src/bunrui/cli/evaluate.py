@@ -148,7 +148,7 @@ def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: Wrong | None, l
     known = classifier.classes_.tolist()
     names = np.array(known)
     tally, labels, calibrated = bunrui.evaluation.Tally(known), set(), classifier.is_calibrated
-    true, found, kept, n_kept, n_several = [], [], [], 0, 0
+    true, found, kept, n_kept, n_several, n_characters = [], [], [], 0, 0, 0
     bar = Bar(reader)
     for batch in bar:
         texts = texts_of(batch)
@@ -162,12 +162,13 @@ def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: Wrong | None, l
         learned.add(texts)
         labels |= labels_in(batch)
         n_several += sum(len(as_list(row)) > 1 for row in given)
-        if wrong is not None and sum(len(document) for document, _ in wrong.values()) < _MOST_CHARACTERS:
+        if wrong is not None:
             for row, (label, answer) in enumerate(zip(given, predicted.tolist(), strict=True)):
-                if answer not in as_list(label):
+                if answer not in as_list(label) and n_characters < _MOST_CHARACTERS:
                     document = texts[row] if isinstance(texts, list) else texts[row].as_py()
                     place = _place_of(batch["source"][row].as_py(), batch["line"][row].as_py())
                     wrong[bar.n_docs + row] = document, place
+                    n_characters += len(document)
         if scores is not None:
             true += given
             found.append(predicted)
@@ -257,7 +258,8 @@ def _say_refits(clf: AnyClassifier, n_docs: int) -> None:
 def _say_several(n_docs: int) -> None:
     """Say how documents with several labels are measured, and how else they can be."""
     if n_docs:
-        several = f"any label of {counted(n_docs, 'document')} with several counts as right"
+        have = "has" if n_docs == 1 else "have"
+        several = f"{counted(n_docs, 'document')} {have} several labels: any of them counts as right"
         say(f"{several}; 'bunrui evaluate FILE TEST --labels' measures all of them")
 
 

@@ -116,8 +116,9 @@ def learn(
         raise OptionError("--columns reads all columns of tables: leave --text and the options of the analyzer out.")
     wanted = Wanted(model, analysis.given() | tables.given(), keep)
     if memory is not None:
-        for name in filter(at_once.get, at_once):
-            raise OptionError(f"--{name} needs all documents in memory at once: leave --memory out.")
+        for name, is_given in at_once.items():
+            if is_given:
+                raise OptionError(f"--{name} needs all documents in memory at once: leave --memory out.")
         read = partial(documents.read, data, labelled=True, sparing=True)
         _learn_bounded(file, read, wanted, unique=unique, memory=memory)
         return

@@ -309,7 +309,8 @@ class Best:
 
     def __init__(self, k: int, folder: str | None = None) -> None:
         self._k, self._folder = k, folder
-        self._keys, self._places = np.empty(0), np.empty(0, np.int64)  # of the rows in the file
+        self._keys, self._places = [np.empty(0)], [np.empty(0, np.int64)]  # of the rows in the file, by batch
+        self._n_keys = 0
         self._floor = -np.inf
         self._file = _Spilled(folder)
 
@@ -318,29 +319,34 @@ class Best:
         is_wanted = keys > self._floor
         if not is_wanted.any():
             return
-        self._keys = np.append(self._keys, keys[is_wanted])
-        self._places = np.append(self._places, np.arange(is_wanted.sum()) + self._file.n_rows)
+        self._keys.append(keys[is_wanted])
+        self._places.append(np.arange(len(self._keys[-1])) + self._file.n_rows)
+        self._n_keys += len(self._keys[-1])
         self._file.write(rows if is_wanted.all() else rows.filter(pa.array(is_wanted)))
-        if len(self._keys) >= 2 * self._k + _SLACK:
+        if self._n_keys >= 2 * self._k + _SLACK:
             self._prune()
 
-    def _prune(self) -> None:
-        if len(self._keys) > self._k:
+    def _prune(self) -> Integers:
+        """Keep the best rows; their places in the file."""
+        keys, places = np.concatenate(self._keys), np.concatenate(self._places)
+        if len(keys) > self._k:
             # Stable: of equal keys the first stay.
-            kept = np.sort(np.argsort(-self._keys, kind="stable")[: self._k])
-            self._keys, self._places = self._keys[kept], self._places[kept]
-            self._floor = float(self._keys.min(initial=np.inf))
+            kept = np.sort(np.argsort(-keys, kind="stable")[: self._k])
+            keys, places = keys[kept], places[kept]
+            self._floor = float(keys.min(initial=np.inf))
         if self._file.n_rows > _STALE * self._k + 2 * _SLACK:
             fresh = _Spilled(self._folder)
-            for rows in self._file.read(self._places):
+            for rows in self._file.read(places):
                 fresh.write(rows)
             self._file.close()
-            self._file, self._places = fresh, np.arange(len(self._places))
+            self._file, places = fresh, np.arange(len(places))
+        self._keys, self._places, self._n_keys = [keys], [places], len(keys)
+        return places
 
     def rows(self) -> Iterator[pa.Table]:
         """The chosen rows, in the order in which they came."""
-        self._prune()
-        return self._file.read(self._places)
+        places = self._prune()
+        return self._file.read(places)
 
     def close(self) -> None:
         """Delete the file."""

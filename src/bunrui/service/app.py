@@ -176,9 +176,11 @@ class Gate:
         folder = None
         if method == "POST":
             types = self.app.types.get(path, (JSON, ARROW))
-            if path == FILES or head.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in head:
+            has_body = head.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in head
+            if path == FILES or has_body:
                 security.check_type(head, types)
-            if types == (BYTES,):
+            names_others = b"file=" in scope["query_string"]  # files that came before
+            if types == (BYTES,) and (has_body or path == FILES or not names_others):
                 limits = (
                     (service.files.most, math.inf) if path == FILES else (service.settings.limits.body, BODY_SECONDS)
                 )

@@ -67,7 +67,8 @@ def add_predict(api: Api, service: Service) -> dict[str, Endpoint]:
         def work() -> Response:
             before, started = version(classifier), time.thread_time()
             found = predict_body(classifier, body)
-            served.has_answered(classifier, before, time.thread_time() - started)
+            if is_short:
+                served.has_answered(classifier, before, time.thread_time() - started)
             return respond(found)
 
         return await call.room.readers.run(work)

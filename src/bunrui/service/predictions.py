@@ -3,7 +3,7 @@
 POST /v1/files            the file                ──► a folder
 GET  /v1/files/ID         its columns, its first rows
 POST /v1/predictions      a job: an Arrow file in the folder, with texts, whole rows, labels and probabilities
-GET  /v1/predictions/ID   pages: sorted and filtered in memory by two numbers of a row; texts only of the rows shown
+GET  /v1/predictions/ID   pages: sorted in memory by two numbers of a row; texts only of the rows shown
 GET  /v1/downloads/ID     all columns of the file, label and probability: CSV, .xlsx, Parquet
 """
 
@@ -95,11 +95,15 @@ class Answers:
         self._ends: npt.NDArray[np.int64] = np.empty(0, np.int64)
 
     def remove(self) -> None:
-        """Delete their file; who reads it now has it open, and goes on."""
-        with suppress(OSError):  # Windows deletes no open file, but the folder goes later
-            os.remove(self._path)
-        self.folder.grow(-self._n_bytes)
-        self._n_bytes = 0
+        """Delete their file, as soon as nobody reads it."""
+
+        def delete() -> None:
+            with suppress(OSError):
+                os.remove(self._path)
+            self.folder.grow(-self._n_bytes)
+            self._n_bytes = 0
+
+        self.folder.when_free(delete)
 
     # Making them
 
@@ -130,8 +134,8 @@ class Answers:
                 writer = writer or stack.enter_context(pa.ipc.new_file(self._path, batch.schema))
                 writer.write_batch(batch)
                 ends.append(job.done)
-                self._n_bytes += message.nbytes
-                self.folder.grow(message.nbytes)
+                self._n_bytes += batch.nbytes
+                self.folder.grow(batch.nbytes)
                 files.make_room(self.folder)
         if not job.done:
             raise Problem("invalid", "there are no documents in the file: give one with rows", cause="no-rows")
@@ -214,8 +218,9 @@ class Answers:
     def _corrected(self) -> _Predicted:
         """The best labels and their shares, as they were corrected."""
         best, shares = self.best.copy(), self.shares.copy()
+        places = {label: place for place, label in enumerate(self.labels)}
         for row, labels in self._given.items():
-            best[row] = self.labels.index(labels[0]) if labels else best[row]
+            best[row] = places[labels[0]] if labels else best[row]
             shares[row] = 1
         return _Predicted(best, shares)
 

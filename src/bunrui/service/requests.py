@@ -29,7 +29,7 @@ from pydantic import BaseModel, ValidationError
 from bunrui.service import Limits
 from bunrui.service.admission import ARROW, SMALL, Body, Head, media_type
 from bunrui.service.errors import Problem
-from bunrui.service.schemas import OPTIONS
+from bunrui.service.schemas import MOST_LABELS, OPTIONS
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -42,11 +42,8 @@ _LISTS = ("texts", "labels", *_NAMES)
 _MAY_BE_EMPTY = ("kept",)
 _TYPES = {
     **dict.fromkeys(_LISTS, _STRINGS),
-    "top": pa.int64(),
-    "transaction": pa.int64(),
-    "trained": pa.bool_(),
-    "html": pa.bool_(),
-    "several": pa.bool_(),
+    **dict.fromkeys(("top", "transaction", "row", "n"), pa.int64()),
+    **dict.fromkeys(("trained", "html", "several", "skipped", "report"), pa.bool_()),
     "threshold": pa.float64(),
 }
 _SAID = {
@@ -87,7 +84,7 @@ def read(kind: type[T], head: Head, body: Body, query: bytes, limits: Limits) ->
         found = _read_arrow(kind, body, query, limits)
     elif query and options_of(kind, query):
         raise Problem("invalid", "options stand in the JSON body, not in the address")
-    elif len(body) <= SMALL or not kind.model_fields.keys() & {"texts", *_NAMES}:  # one document has few labels
+    elif len(body) <= SMALL:
         found = _checked(kind, body)
     else:
         found = _read_large(kind, body, limits)
@@ -150,7 +147,9 @@ def _read_large(kind: type[T], body: Body, limits: Limits) -> T:
     for name, values in zip(row.type.names, row.flatten(), strict=True):
         if values.null_count:
             continue
-        if name in _LISTS and pa.types.is_list(values.type):
+        if name == "labels" and "texts" not in kind.model_fields:  # of one document
+            options[name] = values.flatten()[: MOST_LABELS + 1].to_pylist()
+        elif name in _LISTS and pa.types.is_list(values.type):
             columns[name] = values.flatten()
         else:
             options[name] = values[0].as_py()
@@ -167,7 +166,8 @@ def _label_types(kind: type[BaseModel], body: Body) -> dict[str, pa.DataType]:
     types = {}
     for name in _OF_LABELS:
         if name in kind.model_fields and (
-            found := re.search(rb'"%s"\s*:\s*(\[?)\s*(\[?)[\[\],\s]*(.)' % name.encode(), body)
+            # Possessive: white space that two parts could share would take hours of a hostile body.
+            found := re.search(rb'"%s"\s*+:\s*+(\[?)\s*+(\[?)[\[\],\s]*+(.)' % name.encode(), body)
         ):
             first = pa.bool_() if found[3] in b"tf" else pa.int64() if found[3] in b"-0123456789" else pa.large_string()
             types[name] = reduce(lambda of, _: pa.list_(of), found[1] + found[2], first)

@@ -24,6 +24,8 @@ from bunrui.models import MODELS
 from bunrui.service.admission import ARROW, JSON
 from bunrui.service.errors import KINDS, MEDIA_TYPE
 
+MOST_LABELS = 1000
+"""Of one document."""
 OPTIONS: dict[str, dict[str, Any]] = {"model": {"type": "string"}, "top": {"type": "integer", "minimum": 1}}
 """Members of bodies that stand in the address where the body is an Arrow stream."""
 
@@ -197,7 +199,7 @@ class Answer(Body):
     """
 
     digest: str
-    labels: list[Label] | None = Field(min_length=1, max_length=1000)
+    labels: list[Label] | None = Field(min_length=1, max_length=MOST_LABELS)
     client: Client | None = None
 
 
@@ -218,7 +220,7 @@ class Correct(Body):
     """The labels of a predicted row, as they should be; null takes them back."""
 
     row: int = Field(ge=0)
-    labels: list[Label] | None = Field(None, max_length=1000)
+    labels: list[Label] | None = Field(None, max_length=MOST_LABELS)
 
 
 class Evaluate(Body):

@@ -271,7 +271,10 @@ class Service:
         self._looking = asyncio.get_running_loop().create_task(self._look_after(load))
 
     async def _look_after(self, load: Callable[[], object]) -> None:
-        await self.rooms[True].readers.run(load)
+        try:
+            await self.rooms[True].readers.run(load)
+        except Exception as error:
+            event("loading failed", logging.ERROR, error)
         # What is loaded now stays.  To look through its 165,000 objects for garbage keeps all threads waiting for
         # 0.1 s, and an explanation of a long text makes Python look several times.
         gc.collect()

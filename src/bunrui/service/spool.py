@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from glob import escape, glob
 from typing import BinaryIO
@@ -58,6 +58,7 @@ class Folder:
         self.n_users = 0
         self.is_removed = False
         self._lock = threading.RLock()
+        self._waiting: list[Callable[[], object]] = []
         os.mkdir(self.path, 0o700)
 
     @property
@@ -78,17 +79,23 @@ class Folder:
             with self._lock:
                 self.n_users -= 1
                 self.asked = time.monotonic()
-                self._delete_if_free()
+                self._work_if_free()
 
     def remove(self) -> None:
         """Delete it, with all that is in it, as soon as nobody uses it."""
         with self._lock:
             self.is_removed = True
-            self._delete_if_free()
+            self.when_free(lambda: shutil.rmtree(self.path, ignore_errors=True))
 
-    def _delete_if_free(self) -> None:
-        if self.is_removed and not self.n_users:
-            shutil.rmtree(self.path, ignore_errors=True)
+    def when_free(self, work: Callable[[], object]) -> None:
+        """Do something as soon as nobody uses it: a deleted file takes its bytes of the disk until it is closed."""
+        with self._lock:
+            self._waiting.append(work)
+            self._work_if_free()
+
+    def _work_if_free(self) -> None:
+        while self._waiting and not self.n_users:
+            self._waiting.pop(0)()
 
     def grow(self, n_bytes: int) -> None:
         """Count more bytes in it, or fewer."""

@@ -242,7 +242,9 @@ class Teaching:
             if at_once and len(mine) + len(self._ready) < n:
                 return None
             while len(mine) < n:
-                question = self._ready.pop(0) if self._ready else asked.ask() if len(given) < _MOST_OUT else None
+                question = self._ready.pop(0) if self._ready else None
+                if question is None and len(given) < _MOST_OUT:
+                    question = asked.ask()
                 if question is None and not others:
                     break
                 # When there are no more, this client gets what another has had longest: that one may have left.

@@ -83,9 +83,9 @@ class Upload:
         Those that are not given are guessed; the label stays None where no column looks like labels.  Unless the whole
         is wanted, only the first rows are read, without their labels.
         """
-        self._check_growth()
         if self.header is None:
             return replace(self, header=self._has_header()).inspect(text, label, whole)
+        self._check_growth()
         columns, rows = self._table(label)
         choices = [name for name in columns if _may_be_labels(rows, name)]
         if columns:
@@ -134,10 +134,10 @@ class Upload:
 
         After each comes how much was read, and at the end what was left out.
         """
-        self._check_growth()
         if self.header is None:
             yield from replace(self, header=self._has_header()).rows(text, skip_bad)
             return
+        self._check_growth()
         if text is None:
             columns, rows = self._table(None)
             text = _guess_text(columns, None, rows) if columns else None
@@ -241,17 +241,16 @@ class Upload:
 
     def _table(self, label: str | None) -> tuple[list[str], list[Row]]:
         """The columns and the first rows; nothing of a format that has no columns."""
-        failure: DataError | None = None
+        if self._format() not in TABLES:
+            return [], []
+        failures = []
         # Cells are no lists, but labels may be: where a column stands in the way, it may be that of the labels.
-        for apart in (_NO_COLUMN, label, *LABEL_NAMES) if self._format() in TABLES else ():
+        for apart in filter(None, (_NO_COLUMN, label, *LABEL_NAMES)):
             try:
-                if apart:
-                    return self._cells(apart)
+                return self._cells(apart)
             except DataError as error:
-                failure = failure or error
-        if failure is not None:
-            raise failure
-        return [], []
+                failures.append(error)
+        raise failures[0]
 
     def _cells(self, apart: str) -> tuple[list[str], list[Row]]:
         """The columns and the first rows, where a column is read as labels."""

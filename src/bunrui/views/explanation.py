@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -136,7 +136,10 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, in the types of JSON."""
-        contributions = [asdict(one) | {"spans": [list(span) for span in one.spans]} for one in self.contributions]
+        contributions = [  # `asdict` takes 15 times as long: it copies each span by itself
+            {"feature": one.feature, "value": one.value, "count": one.count, "spans": list(map(list, one.spans))}
+            for one in self.contributions
+        ]
         copies = {"probabilities": dict(self.probabilities), "unknown": list(self.unknown)}
         return vars(self) | copies | {"contributions": contributions}
 
