@@ -153,7 +153,9 @@ def test_a_better_model_is_chosen_and_answers(
     # Candidates that are behind on a quarter, be it the plain default, are not asked about the rest.  Where one leads
     # clearly on a half, the rest is not asked about, nor the model of the plain default with another λ.
     assert evidence[PLAIN].n_docs == n_plain
-    assert (CANDIDATES[-1] in evidence) == (limits != ["_MANY_SCORES"]) and CANDIDATES[-1].model == PLAIN.model
+    again = [each for each in CANDIDATES if each != PLAIN and each.model == PLAIN.model]
+    assert again and all((each in evidence) == (limits != ["_MANY_SCORES"]) for each in again)
+    assert [each for each in CANDIDATES if each in evidence] == list(evidence)  # of equal ones the first is chosen
     assert abs(best.value - best.lead - evidence[PLAIN].value) < 1e-9
     named = TextClassifier(**chosen.candidate._asdict()).learn(texts, labels)
     new = corpus(200, seed=1)[0]
@@ -320,14 +322,15 @@ def test_a_calibration_is_fitted_when_somebody_asks_for_it(monkeypatch: pytest.M
     assert fitted == [1]
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: clf.calibration, range(8)))
-    assert fitted == [1, 1] and stored.calibration is not None
-    assert set(found) == {replace(stored.calibration, tx=0)}
+    n_fitted = len(fitted)
+    assert 2 <= n_fitted <= 5 and stored.calibration is not None  # each thread may fit it, and all fit the same
+    assert set(found) == {replace(stored.calibration, tx=0)} and clf.calibration is clf.calibration
     assert pickle.loads(pickle.dumps(TextClassifier().learn(texts, labels))).calibration == found[0]
     clf.learn(*corpus(700, seed=4)).learn(*corpus(1400, seed=5))  # two choices, and no question
-    assert fitted == [1, 1, 1]
+    assert len(fitted) == n_fitted + 1
     monkeypatch.setattr(classifier, "USUAL_SCORES", 0)  # large scores are not kept until somebody asks
     TextClassifier().learn(texts, labels)
-    assert fitted == [1, 1, 1, 1]
+    assert len(fitted) == n_fitted + 2
 
 
 def test_what_a_twin_learns_makes_a_choice_due() -> None:

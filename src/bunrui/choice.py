@@ -89,10 +89,10 @@ PLAIN = Candidate(DEFAULT_MODEL, MODELS[DEFAULT_MODEL].alpha)
 
 CANDIDATES = (
     PLAIN,
+    Candidate("binary-complement", 1.0),
     Candidate("wcnb", 0.3),
     Candidate("binary", 0.03, against_rest=True),
     Candidate("binary", 1e-5, class_norm=True),
-    Candidate(PLAIN.model, 1.0),
 )
 
 
@@ -286,15 +286,13 @@ def choose(
         if counts.n_docs >= FEWEST:
             reason = f"only {len(corpus.classes)} of {counts.n_docs:,} documents have another one of their label"
         return Choice(reason=reason, metric=metric, n_docs=counts.n_docs), None
-    first: list[_Merit] = []
-    is_clear = False
-    for candidate in _candidates(len(counts.live_labels), corpus.mean_length, options):
-        if not is_clear or candidate.model != PLAIN.model:
-            first.append(corpus.merit(candidate, metric, first=True))
-            best = max(first, key=lambda merit: merit.value)
-            is_clear = corpus.is_half and best.is_ahead_of(first[0], _CLEARLY)
-    merits = first
-    if corpus.has_more and not is_clear:
+    candidates = _candidates(len(counts.live_labels), corpus.mean_length, options)
+    again = [each for each in candidates if each != PLAIN and each.model == PLAIN.model]
+    first = [corpus.merit(each, metric, first=True) for each in candidates if each not in again]
+    if not corpus.is_clear(first):
+        first[1:1] = [corpus.merit(each, metric, first=True) for each in again]
+    merits, best = first, _best(first)
+    if corpus.has_more and not corpus.is_clear(first):
         merits = [
             each
             if best.is_ahead_of(each, _BEHIND_BEST) or first[0].is_ahead_of(each, _BEHIND_PLAIN)
@@ -303,7 +301,7 @@ def choose(
         ]
     plain = merits[0]
     n_docs = max(each.n_docs for each in merits)
-    top = max((each for each in merits if each.n_docs == n_docs), key=lambda merit: merit.value)
+    top = _best(each for each in merits if each.n_docs == n_docs)
     reason = ""
     if top is plain:
         reason = "no other model is better"
@@ -356,6 +354,11 @@ class _Merit(NamedTuple):
     def is_ahead_of(self, other: _Merit, errors: float = 1.0) -> bool:
         """Whether it leads by a document more than so many standard errors (the correction of Edwards, 1948)."""
         return self.lead_over(other) - 1 / self.n_docs > errors * self.error_to(other)
+
+
+def _best(merits: Iterable[_Merit]) -> _Merit:
+    """The best; of equal ones the first."""
+    return max(merits, key=lambda merit: merit.value)
 
 
 def f1_parts(true: Integers, predicted: Integers, weights: Floats, n_classes: int) -> Floats:
@@ -452,6 +455,10 @@ class _Corpus:
             parts = f1_parts(true, predicted, weights, len(self._columns))
         value = (weights * parts).sum() / weights.sum()  # 1 where all are right, and not a bit more
         return _Merit(candidate, float(value), parts, weights)
+
+    def is_clear(self, first: list[_Merit]) -> bool:
+        """Whether the first documents are enough: they are a half, and the best leads the plain default clearly."""
+        return self.is_half and _best(first).is_ahead_of(first[0], _CLEARLY)
 
     def _weighed(self, first: bool) -> tuple[Integers, Integers, Floats]:
         """The documents that come first, or all, with their classes and weights."""

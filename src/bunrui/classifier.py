@@ -561,20 +561,26 @@ class TextClassifier(AnyClassifier):
         self._twins: WeakSet[TextClassifier] = WeakSet([self])
         self._forget()
 
-    def attach(self, memory: Memory, calibration: Calibration | None = None, choice: Choice | None = None) -> Self:
+    def attach(
+        self, memory: Memory, calibration: Calibration | Unfitted | None = None, choice: Choice | None = None
+    ) -> Self:
         """Share the memory of another classifier, for reading and learning."""
         if self.counts.fingerprint != memory.counts.fingerprint:
             raise MismatchError("the analyzer makes other features than the memory has: learn the texts again")
-        self.memory, self._model, self.calibration, self.choice = memory, None, calibration, choice
+        self.memory, self._model, self._calibration, self.choice = memory, None, calibration, choice
         return self
 
     @property
     def calibration(self) -> Calibration | None:
         """The calibration; one that came with a choice is fitted at the first question for it."""
+        found = self._calibration
+        if not isinstance(found, Unfitted):
+            return found
+        fitted = found.fit()  # without the lock, on which all classifiers wait; two threads fit the same
         with _making:
-            if isinstance(self._calibration, Unfitted):
-                self._calibration = self._calibration.fit()
-            return self._calibration
+            if self._calibration is found:
+                self._calibration = fitted
+        return fitted
 
     @calibration.setter
     def calibration(self, calibration: Calibration | None) -> None:
@@ -797,7 +803,7 @@ class TextClassifier(AnyClassifier):
             raise OptionError("another analyzer has other counts: make a new classifier and learn the texts again")
         has = self.get_params() if model else self.effective_options
         options = complete_options(options | ({"model": model} if model else {}))
-        twin = type(self)(**(has | options)).attach(self.memory, self.calibration, self.choice)
+        twin = type(self)(**(has | options)).attach(self.memory, self._calibration, self.choice)
         twin._reads_pool = False
         twin._twins = self._twins
         twin._twins.add(twin)

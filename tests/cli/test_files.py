@@ -118,7 +118,7 @@ def test_merge_unique_where_nothing_is_kept(run, mail: Path) -> None:
     assert run("merge", "all.bunrui", "b.bunrui", "--unique") == (
         1,
         "",
-        "error: all.bunrui keeps nothing of its documents: learn them into a file with --keep text\n",
+        "error: all.bunrui keeps nothing of its documents: learn them into a file with --keep text or --keep digests\n",
     )
     assert not Path("all.bunrui").exists()
 

@@ -415,7 +415,7 @@ def test_unique_where_nothing_is_kept(run, mail: Path) -> None:
     assert run("learn", "a.bunrui", "mail.csv", "--unique", "--keep", "nothing") == (
         1,
         "",
-        "error: a.bunrui keeps nothing of its documents: learn them into a file with --keep text\n",
+        "error: a.bunrui keeps nothing of its documents: learn them into a file with --keep text or --keep digests\n",
     )
     assert not Path("a.bunrui").exists()
 

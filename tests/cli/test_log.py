@@ -243,7 +243,7 @@ def test_documents_without_texts(run, on_terminal) -> None:
 def test_documents_of_a_file_that_keeps_none(run, option: list[str]) -> None:
     write("docs.jsonl", *DOCUMENTS)
     run("learn", "a.bunrui", "docs.jsonl", "--keep", "nothing")
-    err = "error: a.bunrui keeps nothing of its documents: learn them into a file with --keep text\n"
+    err = "error: a.bunrui keeps nothing of its documents: learn them into a file with --keep text or --keep digests\n"
     assert run("log", "a.bunrui", "--documents", *option) == (1, "", err)
 
 

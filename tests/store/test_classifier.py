@@ -398,6 +398,14 @@ def test_settings_reach_a_reader(path: str) -> None:
             clf.set_params(foo=1)
 
 
+def test_a_twin_that_configures_answers_as_the_file(path: str) -> None:
+    with bunrui.create(path) as clf:
+        clf.learn([f"{'pills' if k % 3 else 'noon'} w{k % 7} x{k}" for k in range(120)], ["ham", "spam", "spam"] * 40)
+        twin = clf.with_model("auto").configure(min_df=2)
+        assert twin.choice == clf.choice
+        assert (twin.is_calibrated, twin.calibration) == (clf.is_calibrated, clf.calibration)
+
+
 def test_a_twin_does_not_close_the_file(path: str) -> None:
     with learned(path) as clf:
         with clf.with_model("mixed") as twin:

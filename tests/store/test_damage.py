@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import bunrui
@@ -22,8 +23,10 @@ from bunrui.errors import BunruiError, DamagedError
 from bunrui.memory import document_digests
 from bunrui.selection import calibrate
 from bunrui.store import connection
+from bunrui.store.codec import pack, pack_numbers
 from tests.store.probing import reseal
 from tests.support.examples import quick
+from tests.support.files import opened, sql
 
 TEXTS = [f"cheap pills {k % 7} x{k % 5}" if k % 2 else f"meeting at noon {k % 3} z{k % 4}" for k in range(40)]
 LABELS = ["spam" if k % 2 else "ham" for k in range(40)]
@@ -212,6 +215,29 @@ def test_a_block_that_is_not_where_it_should_be(tmp_path: Path) -> None:
         clf.compact()  # nobody looks for a block by its number
         assert sorted(clf.memory.pool.texts().values()) == ["noon", "pills"]
     assert is_right(path)
+
+
+def test_compacting_hides_no_damage_of_texts_without_a_label(tmp_path: Path) -> None:
+    path = tmp_path / "mail.bunrui"
+    with bunrui.create(path) as clf:
+        clf.learn(["cheap pills", "lunch at noon"], ["x", "y"]).learn_unlabelled(["pills"])
+    sql(path, "UPDATE unlabelled SET digests = ?", pack(b"\1" * 16))
+    with bunrui.open(path) as clf, pytest.raises(DamagedError, match="do not fit their digests"):
+        clf.compact()
+    assert not is_right(path)
+
+
+def test_sizes_that_together_are_larger_than_a_file_may_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, n, n_blocks = tmp_path / "mail.bunrui", 400_000, 12
+    with bunrui.create(path) as clf:
+        for k in range(n_blocks):
+            clf.learn([f"more {k}"], ["x"])
+    sql(path, "UPDATE documents SET n_docs = ?, sizes = ?", n, pack_numbers(np.ones(n, np.int64)))
+    reseal(path)
+    monkeypatch.setattr("bunrui.store.store._LEAST_BUDGET", 0)
+    assert 8 * n < 100 * path.stat().st_size < 8 * n * n_blocks  # each block alone is small enough
+    with opened(path) as store, pytest.raises(DamagedError, match="far more"):
+        dict(store.log.sizes())
 
 
 def renumber_second(path: Path, table: str, number: int) -> None:

@@ -15,8 +15,9 @@ def write(name: str, *rows: object) -> str:
 
 def small_files(n_bytes: int) -> tuple[str, str]:
     """A Python for `start` and `shell` whose command line may write no larger file."""
-    limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({n_bytes}, {n_bytes}))"
-    return "-c", f"{limit}; import sys; from bunrui.cli import main; sys.exit(main())"
+    limit = f"resource.setrlimit(resource.RLIMIT_FSIZE, ({n_bytes}, {n_bytes}))"
+    quiet = "sys.dont_write_bytecode = True"  # it would be cut at the limit, and other processes would read it
+    return "-c", f"import resource, sys; {quiet}; {limit}; from bunrui.cli import main; sys.exit(main())"
 
 
 def learn(run: Any, file: str, rows: str, *options: str) -> None:

@@ -26,7 +26,16 @@ from bunrui.store.file import File, find_seen
 from bunrui.store.lifecycle import Document, Page, Selection
 from bunrui.store.log import Names
 from bunrui.store.merge import Source, merge
-from bunrui.store.options import Path, check_keeps, check_slim, creating_store, hashing_of, open_with, write_slim
+from bunrui.store.options import (
+    Path,
+    check_keeps,
+    check_slim,
+    chosen_of,
+    creating_store,
+    hashing_of,
+    open_with,
+    write_slim,
+)
 from bunrui.store.sessions import Learning, Sum, Unlearning
 from bunrui.store.store import Store
 from bunrui.store.transaction import Entry, History
@@ -478,6 +487,9 @@ class StoredClassifier(AnyClassifier):
         self._file.configure(checked.settings | ({"choice": None, "pool_weight": None} if has_changed else {}))
         self._classifier.set_params(**checked.get_params())
         self._file.refresh()
+        if self._is_twin:  # `refresh` has told the classifier of the file alone
+            with self._file.use():
+                self._classifier.take_on(*chosen_of(self._file.store))
         self._file.train_when_due()
         return self
 

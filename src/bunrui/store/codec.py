@@ -37,7 +37,7 @@ from bunrui.cells import Cells, Integers
 from bunrui.counts import Counts, Folded
 from bunrui.documents.encodings import is_utf8
 from bunrui.errors import DamagedError, Step, StoreError
-from bunrui.kernel.slices import in_turn
+from bunrui.kernel.slices import in_turn, n_threads
 from bunrui.kernel.workspace import MAX_TEXT
 
 _HEAD = struct.Struct("<BIQ")
@@ -222,7 +222,8 @@ def parts_of(counts: Counts, label_ids: Integers) -> Iterator[Part]:
     for sizes, most in ((n_cells, _PART_CELLS), (n_bytes, _PART_BYTES)):
         weight = np.maximum(weight, np.cumsum(sizes, dtype=np.int64) // most)
     places = (ids[lo:hi] for lo, hi in pairwise(borders(weight)))
-    return in_turn(lambda some: pack_part(counts.take(some), label_ids), places)
+    # A part is 100 MB at the most: with many cores, two for each would take gigabytes.
+    return in_turn(lambda some: pack_part(counts.take(some), label_ids), places, most=min(8, 2 * n_threads()))
 
 
 def borders(numbers: Integers) -> list[int]:

@@ -404,11 +404,15 @@ class Log:
 
     def sizes(self) -> Iterator[tuple[int, Integers]]:
         """Bytes of all documents, those that were unlearned too, by block; zeros where the log keeps no texts."""
+        unpacker = self._store.unpacker()  # one for all blocks: who asks may keep them all
+        has_texts = self._store.keep == "text"
         for number, n, blob in self._numbered("SELECT block, n_docs, sizes FROM documents ORDER BY block"):
-            unpacker = self._store.unpacker()
             unpacker.check_whole(n)
-            unpacker.charge(8 * n)
-            yield number, unpacker.numbers(blob, n) if blob else np.zeros(n, np.int64)
+            if has_texts or blob:
+                yield number, unpacker.numbers(blob, n)
+            else:
+                unpacker.charge(8 * n)
+                yield number, np.zeros(n, np.int64)
 
     def _read(
         self, columns: str, where: str = "true", numbers: Sequence[int] | None = None

@@ -72,7 +72,7 @@ def read_digests(store: Store) -> set[bytes]:
 
 
 def _read(store: Store, columns: str, texts_of: Callable[[Block], Iterable[Any]]) -> dict[bytes, Any]:
-    """The sum of all rows, each text where it came last."""
+    """The sum of all rows: texts that came, without those that went."""
     found: dict[bytes, Any] = {}
     query = f"SELECT sign, {columns} FROM unlabelled ORDER BY block"
     for sign, *row in store.db.execute(query):
@@ -146,6 +146,8 @@ class PoolChange:
     def rewrite(self) -> None:
         """Join all blocks, and leave nothing of the texts that went."""
         texts = read_texts(self._store)
+        if _by_digest(texts.values()).keys() != texts.keys():
+            raise self._store.unpacker().damaged("texts without a label do not fit their digests")
         self._store.db.execute("DELETE FROM unlabelled")
         self._write(texts, 1)
 

@@ -174,7 +174,7 @@ class Store:
     def check_keeps_documents(self) -> None:
         """Refuse a file that keeps counts only."""
         if self.keep == "nothing":
-            hint = "learn them into a file with ", Option("keep", "text")
+            hint = "learn them into a file with ", Option("keep", "text"), " or ", Option("keep", "digests")
             raise StoreError(f"{self.path} keeps nothing of its documents", hint=hint)
 
     def unpacker(self) -> Unpacker:
