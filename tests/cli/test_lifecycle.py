@@ -397,7 +397,7 @@ def test_forget_needs_to_know_what(run, box: str) -> None:
     assert run("forget", box) == (
         2,
         "",
-        "error: say which documents: give --before, --source, or both.\nTry 'bunrui forget --help'.\n",
+        "error: say which documents: give --before, --source, or both, or --unlabelled.\nTry 'bunrui forget --help'.\n",
     )
 
 

@@ -321,6 +321,15 @@ def test_a_download_stays_as_it_began(own: Server, tmp_path: Path) -> None:
         files.close()
 
 
+@pytest.mark.parametrize("label", ["x" * 70_000, "  "])
+def test_a_correction_is_a_label_that_could_be_learned(own: Server, label: str) -> None:
+    job = predict(own, "a.csv", as_csv([{"text": "lunch"}]))
+    answer = own.client.post(f"/v1/predictions/{job['id']}", json={"row": 0, "labels": [label]})
+    problem(answer, 422, "invalid")
+    assert len(answer.content) < 2000
+    assert page(own, job)["rows"][0]["corrected"] is False
+
+
 def test_removed_predictions_count_while_somebody_reads_them(own: Server) -> None:
     """They take the disk until then: else a stalled download of each would fill it beyond any limit."""
     with bunrui.open(own.path, read_only=True) as clf:

@@ -184,7 +184,7 @@ def forget(
         say(f"forgot {counted(n_texts, 'text')} without a label")
         return
     if before is None and source is None:
-        raise OptionError("say which documents: give --before, --source, or both.")
+        raise OptionError("say which documents: give --before, --source, or both, or --unlabelled.")
     moment = None if before is None else _read_time(before)
     with bunrui.open(file) as classifier:
         require(classifier, "text", f"take them back by their texts, with 'bunrui unlearn {file} DATA'")

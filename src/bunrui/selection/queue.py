@@ -36,6 +36,7 @@ from bunrui.engines.stream import rank
 from bunrui.errors import DuplicateError, OptionError, StoreError
 from bunrui.evaluation.loo import predict_without
 from bunrui.memory import Memory, document_digests
+from bunrui.phrases import excerpt
 from bunrui.sparse import Booleans
 
 SHARE = 5
@@ -319,7 +320,7 @@ class Queue:
         try:
             return self._row_of[bytes.fromhex(digest)]
         except (ValueError, KeyError):
-            raise OptionError(f"no document of the pool has the digest {digest!r}") from None
+            raise OptionError(f"no document of the pool has the digest {excerpt(digest, 40)!r}") from None
 
     def _is_free(self, row: int) -> bool:
         return row not in self.answers and row not in self._given and row not in self._skipped

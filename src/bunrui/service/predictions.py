@@ -31,7 +31,7 @@ from bunrui.analysis.texts import are_blank
 from bunrui.classifier import AnyClassifier
 from bunrui.documents.spreadsheet import SheetWriter, as_strings, to_json
 from bunrui.documents.validation import STRING, each_once
-from bunrui.engines.labelgroups import label_sets
+from bunrui.engines.labelgroups import check_new, label_sets
 from bunrui.engines.stream import rank, slices, texts_of
 from bunrui.labels import plain
 from bunrui.phrases import excerpt
@@ -197,7 +197,8 @@ class Answers:
             raise Problem("invalid", f"labels: a document of this classifier has one label, and not {len(labels)}")
         with self._lock:
             if labels:
-                label_sets([labels], 1, dict.fromkeys(self.labels, 0))  # an error for labels of another type
+                found = label_sets([labels], 1, dict.fromkeys(self.labels, 0))  # an error for labels of another type
+                check_new([name for name in found.labels if name not in self.labels])
             self.row(row)
             if labels is None:
                 self._given.pop(row, None)
