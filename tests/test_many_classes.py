@@ -191,6 +191,26 @@ def test_labels_of_many_documents_take_no_matrix() -> None:
     assert peak < 8e6
 
 
+# Weights by count
+
+
+@every
+@given(documents=DOCUMENTS, query=st.lists(WORDS, max_size=12))
+@settings(max_examples=examples(10))
+def test_weights_by_count_give_the_same_bits(model: str, documents: list[list[str]], query: list[str]) -> None:
+    # Often enough in every class for counts to be fewer than cells.
+    documents = [*documents, *([["the", "of", "of"]] * N_CLASSES)]
+    counted = {word: query.count(word) for word in query}
+    with pytest.MonkeyPatch.context() as patch:
+        clf = TextClassifier(model).learn(documents, labelled(documents))
+        expected = clf.scores([query]), clf.scores([counted])
+        patch.setattr("bunrui.models.scorer._FEW_CELLS", 0)
+        assert np.array_equal(clf.scores([query]), expected[0])
+        assert np.array_equal(clf.scores([counted]), expected[1])
+        patch.setattr(linear, "_FEW_DOCUMENTS", 0)
+        assert np.array_equal(clf.with_model(model).scores([query]), expected[0])
+
+
 # Counts
 
 

@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from unittest.mock import patch
 
@@ -21,6 +22,7 @@ from bunrui.engines.partitions import Spill
 from bunrui.errors import StoreError
 from bunrui.kernel import workspace
 from tests.support.examples import examples
+from tests.support.waiting import PATIENCE
 
 WORDS = ["cheap", "pills", "noon", "lunch", "料金", "無料です", "회의", "a-very-long-word-beyond-sixteen-bytes", "?"]
 LABELS = ["spam", "ham", "迷惑"]
@@ -120,6 +122,16 @@ def test_few_features_of_many_labels(tmp_path) -> None:
         sizes = list(spill.parts(lambda cells: len(cells.classes)))
         assert sum(sizes) == whole.counts.n_cells and len(sizes) >= 3
         assert summed(spill) == whole.counts
+
+
+def test_reading_one_spill_does_not_wait_for_another(tmp_path) -> None:
+    counts = learned([("a b c", "x")], "words")
+    with tiny(), Spill(counts.fingerprint, str(tmp_path), 0) as one, Spill(counts.fingerprint, str(tmp_path), 0) as two:
+        for spill in (one, two):
+            spill.add(counts.copy())
+        assert two.n_runs == 1
+        with ThreadPoolExecutor(1) as pool, one._lock:
+            assert pool.submit(summed, two).result(PATIENCE) == counts
 
 
 def test_nothing_is_written_while_there_is_room(tmp_path) -> None:

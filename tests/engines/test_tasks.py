@@ -2,8 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
+import pyarrow as pa
 import pytest
 
+from bunrui import TextClassifier
+from bunrui.engines import tasks
 from bunrui.engines.tasks import Folder
 from bunrui.errors import DataError, OptionError
 
@@ -36,3 +40,12 @@ def test_secrets_are_not_shown() -> None:
     with pytest.raises(DataError, match=r"^s3://bucket/labels is no address") as caught:
         Folder.new("s3://key:sec/ret@bucket/labels")
     assert "ret@" not in str(caught.value)
+
+
+def test_the_size_of_a_block_whatever_its_columns_are_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "_share", lambda refs: TextClassifier())
+    frame = pd.DataFrame({"text": ["a", "b"], "label": ["x", "y"], "nbytes": [1, 2]})
+    table = pa.Table.from_pandas(frame)
+    for block, size in ((frame, frame.memory_usage().sum()), (table, table.nbytes)):
+        done, part = tasks.count_block([], block, 1)
+        assert (done.n_docs, done.progress.bytes_read, part.n_docs) == (2, size, 2)

@@ -161,8 +161,10 @@ def test_values_that_make_no_sense() -> None:
         AODE().fit(objects([[{"a": 1}], ["b"]]), ["x", "y"])
     with pytest.raises(DataError, match="has an infinite value"):
         AODE().fit([[np.inf], [1.0]], ["x", "y"])
-    with pytest.raises(DataError, match="should have numbers: could not convert string to float: 'red'"):
+    with pytest.raises(DataError, match="should have numbers, not 'red': see discretise"):
         AODE(discretise=[0]).fit([["red"], ["blue"]], ["x", "y"])
+    with pytest.raises(DataError, match="should have numbers"):
+        AODE(discretise=[0]).fit(np.array([["2020-01-01"], ["NaT"]], "M8[D]"), ["x", "y"])
     with pytest.raises(DataError, match="should have no NaN"):
         AODE().fit(sparse.csr_array([[np.nan], [1.0]]), ["x", "y"])
 

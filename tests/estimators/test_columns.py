@@ -411,6 +411,7 @@ def test_wrong_columns_are_named(frame: Any) -> None:
     ("row", "message"),
     [
         ({"n": "many", "t": "x", "d": None}, "the column 'n' should have numbers, not 'many'"),
+        ({"n": [1], "t": "x", "d": None}, r"the column 'n' should have numbers, not \[1\]"),
         ({"n": 1.0, "t": 7, "d": None}, "the column 't' should have strings, not 7"),
         ({"n": 1.0, "t": "x", "d": 3.5}, "the column 'd' should have dates, not 3.5"),
         ({"n": float("inf"), "t": "x", "d": None}, "the column 'n' has an infinite value"),

@@ -408,6 +408,8 @@ def test_function_of_any_document() -> None:
     tokens = TextVectorizer(tokenizer=list, lowercase=False, ngram_range=(2, 2)).fit([["a", "b", "c"]])
     assert tokens.get_feature_names_out().tolist() == ["a b", "b c"]
     assert_same(TextVectorizer(analyzer=lambda row: text_of(row).split()).fit_transform(rows), expected)
+    missing = TextVectorizer(analyzer=lambda document: str(document).split()).fit(["a b", np.nan])
+    assert missing.get_feature_names_out().tolist() == ["a", "b", "nan"]
     with pytest.raises(KeyError) as caught:
         TextVectorizer(preprocessor=text_of).fit([*rows, {}])
     assert caught.value.__notes__ == ["This is document 2, counted from 0."]

@@ -151,6 +151,41 @@ def change(sources: Path) -> None:
         file.write("# changed\n")
 
 
+KERNEL = """
+from typing import NamedTuple
+from bunrui.kernel.signature import I64s, Read, kernel, record
+
+@record
+class Pair(NamedTuple):
+    low: I64s
+    high: I64s
+
+@kernel
+def first(pair: Pair) -> int:
+    return pair.low[0]
+"""
+
+
+def object_of(source: str) -> Path:
+    scope: dict[str, Any] = {"__name__": "bunrui.kernel.tried"}
+    exec(compile(source, "tried.py", "exec", dont_inherit=True), scope)  # its annotations are types, not strings
+    return build._object_of(scope["first"], "v3")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("low: I64s\n    high: I64s", "high: I64s\n    low: I64s"),
+        ("pair.low[0]", "pair.high[0]"),
+        ("low: I64s\n", "low: Read[I64s]\n"),
+        ("-> int", "-> float"),
+    ],
+)
+def test_an_object_file_is_of_one_code_and_of_its_types(old: str, new: str) -> None:
+    assert object_of(KERNEL) == object_of(KERNEL + "# changed")
+    assert object_of(KERNEL) != object_of(KERNEL.replace(old, new))
+
+
 @needs_library
 def test_changed_sources_want_a_new_library(sources: Path) -> None:
     change(sources)

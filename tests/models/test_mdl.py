@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bunrui.errors import DataError
-from bunrui.models.frames import as_numbers, intervals, mdl_cuts
+from bunrui.models.frames import as_floats, intervals, mdl_cuts
 from tests.support.examples import examples, quick
 
 
@@ -113,9 +113,12 @@ def test_far_apart() -> None:
 
 
 def test_columns_of_numbers() -> None:
-    found = as_numbers(0, np.array([1, 2.5, "3", None, math.nan], object), reads_strings=True)
+    found = as_floats(0, np.array([1, 2.5, "3", None, math.nan], object))
     np.testing.assert_array_equal(found, [1, 2.5, 3, math.nan, math.nan])
-    with pytest.raises(DataError, match=r"the column 0 should have numbers: could not convert string to float: .*'x'"):
-        as_numbers(0, np.array(["x"]), reads_strings=True)
+    with pytest.raises(DataError, match="the column 0 is cut and should have numbers, not 'x': see discretise"):
+        as_floats(0, np.array(["x"]))
+    for kind in ("M8[D]", "M8[ns]", "m8[D]", "m8[ns]"):
+        with pytest.raises(DataError, match=r"should have numbers, not '(datetime|timedelta)64"):
+            as_floats(0, np.zeros(2, kind))
     with pytest.raises(DataError, match="the column 0 has an infinite value"):
-        as_numbers(0, np.array([-np.inf]))
+        as_floats(0, np.array([-np.inf]))

@@ -29,6 +29,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from bunrui import TextClassifier
+from bunrui.errors import OptionError
 from bunrui.estimators import BernoulliNB, BinaryNB, MixedNB, MultinomialNB
 from bunrui.estimators.multilabel import count_labels
 from bunrui.estimators.multilabel import log_odds as pair_odds
@@ -241,6 +242,13 @@ def test_cells_of_some_classes_are_not_weighed_as_all(model: str, options: dict[
     if scorer.everywhere:
         with pytest.raises(ValueError, match="from a view that is filled"):
             scorer.weigh(view.gather(view.feature_ids(), scorer.by_docs))
+
+
+def test_too_many_cells_for_weights_of_every_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    clf = TextClassifier("bernoulli", against_rest=True).learn(DOCUMENTS, ["1", "2", "3"])
+    monkeypatch.setattr("bunrui.models.view._MOST_FILLED", 8)
+    with pytest.raises(OptionError, match=r"leave against_rest out, or read fewer .* with min_df or max_features"):
+        clf.scores([QUERY] * 50)
 
 
 def test_a_word_that_was_never_learned() -> None:

@@ -165,6 +165,7 @@ class Spill:
         self._pieces: list[_Piece] = []
         self._runs: list[list[_Piece]] = []
         self._file: File | None = None
+        self._lock = Mutex()  # the file has one place to read from, for all threads
 
     def __enter__(self) -> Spill:
         return self
@@ -218,7 +219,7 @@ class Spill:
                 self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115
             file = self._file
             alone = [[piece] for piece in self._pieces]
-            self._runs.append([piece.moved_to(file) for piece in self._sum_groups(alone, _make_piece)])
+            self._runs.append([piece.moved_to(file, self._lock) for piece in self._sum_groups(alone, _make_piece)])
             file.flush()
         self._pieces = []
 
@@ -268,9 +269,9 @@ class _Piece(NamedTuple):
         a, b = max(lo, self.first) - self.first, min(hi, self.last) - self.first
         return self.columns.cut(*(slice(int(at[a]), int(at[b])) for at in (self.features, self.bytes, self.cells)))
 
-    def moved_to(self, file: File) -> _Piece:
-        """The same at the end of a file."""
-        return self._replace(columns=Cells(*(_Stretch.written(column, file) for column in self.columns)))
+    def moved_to(self, file: File, lock: Mutex) -> _Piece:
+        """The same at the end of a file, which is read with a lock."""
+        return self._replace(columns=Cells(*(_Stretch.written(column, file, lock) for column in self.columns)))
 
 
 def _make_piece(cells: Cells, numbers: npt.NDArray[np.uint16], first: int, last: int) -> _Piece:
@@ -299,27 +300,25 @@ def _copy_apart(cells: Cells) -> Cells:
     return Cells(*out)
 
 
-_reading = Mutex()  # a file has one place to read from, for all threads
-
-
 @dataclass(frozen=True)
 class _Stretch:
     """An array in a file."""
 
     file: File
+    lock: Mutex
     at: int
     dtype: np.dtype[Any]
 
     @classmethod
-    def written(cls, array: npt.NDArray[Any], file: File) -> Any:
+    def written(cls, array: npt.NDArray[Any], file: File, lock: Mutex) -> Any:
         """An array at the end of a file."""
         at = file.seek(0, os.SEEK_END)
         file.write(array.data)
-        return cls(file, at, array.dtype)
+        return cls(file, lock, at, array.dtype)
 
     def __getitem__(self, where: slice) -> npt.NDArray[Any]:
         size = self.dtype.itemsize
-        with _reading:
+        with self.lock:
             self.file.seek(self.at + where.start * size)
             return np.frombuffer(self.file.read((where.stop - where.start) * size), self.dtype)
 

@@ -98,7 +98,7 @@ def count_block(shared: list[Any], block: Any, n_parts: int) -> list[Any]:
         return [_strip(error), *[None] * n_parts]
     if isinstance(batches, Reader):
         return [_report(total.n_docs, block, batches), *parts_of(total, n_parts)]
-    n_bytes = int(block.nbytes if hasattr(block, "nbytes") else block.memory_usage().sum())
+    n_bytes = _n_bytes(block)
     return [Done(total.n_docs, Progress(n_bytes, n_bytes)), *parts_of(total, n_parts)]
 
 
@@ -250,3 +250,10 @@ def _to_arrow(table: Any, *columns: str) -> pa.Table:
             there = ", ".join(map(repr, table.column_names))
             raise DataError(f"the data set has no column {name!r}, only {there}: rename one")
     return table.select(list(columns))
+
+
+def _n_bytes(table: Any) -> int:
+    import pyarrow as pa
+
+    # Not by attributes: those of a pandas table are the names of its columns, too.
+    return int(table.nbytes if isinstance(table, pa.Table) else table.memory_usage().sum())

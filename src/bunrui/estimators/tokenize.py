@@ -267,13 +267,14 @@ def reading_of(vectorizer: Any) -> Reading:
     v = vectorizer
     check_input(v.input, v.encoding, v.decode_error)
     name, orders, stop = v.analyzer, orders_of(v.ngram_range), v.get_stop_words() or frozenset()
-    files = {"input": v.input, "encoding": v.encoding, "decode_error": v.decode_error}
     reading = partial(Reading, v.decode, v.input == "content")
 
     def steps(preprocess: Step, tokenize: Step | None, orders: tuple[int, int], unit: str = "word") -> Step:
         """scikit-learn's function from a document to its n-grams."""
         by = {"preprocessor": preprocess, "tokenizer": tokenize, "token_pattern": None}
-        analyze: Step = CountVectorizer(analyzer=unit, ngram_range=orders, **by, **files).build_analyzer()
+        peer = CountVectorizer(analyzer=unit, ngram_range=orders, **by)
+        peer.decode = v.decode  # its own refuses NaN, which a function of the user's may know
+        analyze: Step = peer.build_analyzer()
         return analyze
 
     if callable(name):

@@ -277,8 +277,13 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             return stop
         return frozenset(read_stop_words(stop, normal.lower))
 
-    # The text of a document: of a file, of bytes, or the text itself.
-    decode = CountVectorizer.decode
+    def decode(self, doc: Any) -> Any:
+        """The text of a document: of a file, of bytes, or the document itself, which may be anything."""
+        if self.input == "filename":
+            doc = Path(doc).read_bytes()
+        elif self.input == "file":
+            doc = doc.read()
+        return doc.decode(self.encoding, self.decode_error) if isinstance(doc, bytes) else doc
 
     # Options
 

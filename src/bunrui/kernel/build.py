@@ -28,7 +28,7 @@ from typing import Any
 
 from bunrui.kernel import primitives
 from bunrui.kernel.library import FOLDER, LIBRARY, digest_of_sources, symbol_of
-from bunrui.kernel.signature import signature_of
+from bunrui.kernel.signature import Argument, fields_of, signature_of
 
 PROCESSORS = {"v2": "x86-64-v2", "v3": "x86-64-v3"}
 HOST = "host"  # the variant of other processors
@@ -131,7 +131,7 @@ def _compile(variant: str) -> list[Path]:
 
 def _object_of(kernel: Any, variant: str) -> Path:
     """Where the object file of a kernel lies: its name has a digest of all that it is made of."""
-    tools = [(FOLDER / f"{name}.py").read_text() for name in ("compile", "build")]
+    tools = [(FOLDER / f"{name}.py").read_text() for name in ("compile", "build", "primitives")]
     made_of = [sys.version, version("numba"), version("llvmlite"), *tools, *_parts(kernel)]
     digest = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:16]
     return FOLDER / "__pycache__" / f"{symbol_of(kernel, variant)}-{digest}.o"
@@ -140,8 +140,10 @@ def _object_of(kernel: Any, variant: str) -> Path:
 def _parts(function: FunctionType, seen: dict[Any, str] | None = None) -> list[str]:
     """The code of a function and of all that it calls, and the constants and records that they use."""
     seen = {} if seen is None else seen
-    seen[function] = f"{function.__code__.co_code} {function.__code__.co_consts} {function.__dict__} {_types(function)}"
-    for name in function.__code__.co_names:
+    code = function.__code__
+    # The code has numbers in place of names: those of attributes are in `co_names` alone.
+    seen[function] = f"{code.co_code} {code.co_consts} {code.co_names} {function.__dict__} {_types(function)}"
+    for name in code.co_names:
         value = function.__globals__.get(name)
         if isinstance(value, FunctionType) and value.__module__.startswith("bunrui.kernel"):
             if value not in seen and value.__module__ != primitives.__name__:
@@ -154,13 +156,15 @@ def _parts(function: FunctionType, seen: dict[Any, str] | None = None) -> list[s
 
 
 def _types(function: FunctionType) -> str:
-    """The types of the arguments and of the result of a kernel; nothing for other functions."""
-    from bunrui.kernel.compile import numba_type
+    """The types of a kernel, with the names and types of the fields of its records; nothing for other functions."""
+
+    def spell(arguments: tuple[Argument, ...]) -> str:
+        return " ".join(f"{a[:4]} {spell(fields_of(a.record)) if a.record else ''}" for a in arguments)
 
     if not getattr(function, "is_kernel", False):
         return ""
     arguments, result = signature_of(function)
-    return f"{[str(numba_type(argument)) for argument in arguments]} {result}"
+    return spell(arguments) + result
 
 
 def all_kernels() -> list[Any]:

@@ -117,24 +117,19 @@ def _kind(value: Any) -> str:
     return "date" if isinstance(value, (date, np.datetime64)) else "other"
 
 
-def as_numbers(name: str | int, values: npt.NDArray[Any], *, reads_strings: bool = False) -> Floats:
-    """float64 with NaN where values are missing; durations in days.  With `reads_strings`, strings may be numbers, too.
-
-    Examples
-    --------
-    >>> as_numbers("size", np.array([1, "2.5", None], object), reads_strings=True).tolist()
-    [1.0, 2.5, nan]
-    """
+def as_numbers(name: str | int, values: npt.NDArray[Any]) -> Floats:
+    """float64 with NaN where values are missing; durations in days."""
     if values.dtype.kind == "m":
         return np.asarray(values / _DAY, np.float64)
     if values.dtype.kind == "O":
-        values = np.array([np.nan if is_missing(value) else _days(value) for value in values.tolist()], object)
-    if not reads_strings and values.dtype.kind in "OU" and any(isinstance(value, str) for value in values.tolist()):
-        raise _wrong(name, "numbers", values, (bool, int, float, Decimal, np.number))
+        # One by one: from lists, NumPy would make more dimensions.
+        values = np.fromiter((np.nan if is_missing(value) else _days(value) for value in values.tolist()), object)
     try:
         numbers = np.asarray(values, np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"the column {name!r} should have numbers: {error}") from error
+        raise _wrong(name, "numbers", values, (bool, int, float, Decimal, np.number)) from error
+    if values.dtype.kind in "OU" and any(isinstance(value, str) for value in values.tolist()):
+        raise _wrong(name, "numbers", values, (bool, int, float, Decimal, np.number))
     if np.isinf(numbers).any():
         raise DataError(f"the column {name!r} has an infinite value: replace it, or make it missing (NaN)")
     return numbers
@@ -272,12 +267,40 @@ def intervals(values: Floats, cuts: Floats) -> Floats:
     return np.where(np.isnan(values), np.nan, np.searchsorted(cuts, values, side="left"))
 
 
+def as_floats(name: int, column: npt.NDArray[Any]) -> Floats:
+    """A column that is cut as numbers, with NaN for missing values; strings may be numbers, too.
+
+    Examples
+    --------
+    >>> as_floats(0, np.array([1, "2.5", None], object)).tolist()
+    [1.0, 2.5, nan]
+    """
+    if column.dtype.kind in "mM":
+        raise _not_to_cut(name, column.dtype.name)
+    if column.dtype.kind not in "biuf":
+        column = np.array([_as_float(name, value) for value in column.tolist()], np.float64)
+    return as_numbers(name, column)
+
+
+def _as_float(name: int, value: Any) -> float:
+    if is_missing(value):
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise _not_to_cut(name, value) from error
+
+
+def _not_to_cut(name: int, value: Any) -> DataError:
+    return DataError(f"the column {name} is cut and should have numbers, not {value!r}: see discretise")
+
+
 def learn_cuts(
     X: Any, columns: Collection[int], codes: Integers, weights: npt.NDArray[Any]
 ) -> tuple[Floats | None, ...]:
     """Where to cut some columns of a table; None for the others."""
     every = range(X.shape[1])
-    return tuple(mdl_cuts(_to_cut(X, j), codes, weights) if j in columns else None for j in every)
+    return tuple(mdl_cuts(as_floats(j, X[:, j]), codes, weights) if j in columns else None for j in every)
 
 
 def cut_columns(X: Any, cuts: Sequence[Floats | None]) -> npt.NDArray[Any]:
@@ -286,14 +309,10 @@ def cut_columns(X: Any, cuts: Sequence[Floats | None]) -> npt.NDArray[Any]:
         return np.asarray(X)
     if hasattr(X, "indptr"):
         raise DataError("columns were cut when this learned, and a sparse matrix is read as presence: give an array")
-    found = {j: intervals(_to_cut(X, j), each) for j, each in enumerate(cuts) if each is not None}
+    found = {j: intervals(as_floats(j, X[:, j]), each) for j, each in enumerate(cuts) if each is not None}
     if len(found) == len(cuts):
         return np.column_stack(list(found.values()))
     out = np.asarray(X).astype(object)
     for j, column in found.items():
         out[:, j] = column
     return out
-
-
-def _to_cut(X: Any, j: int) -> Floats:
-    return as_numbers(j, X[:, j], reads_strings=True)

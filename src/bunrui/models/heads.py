@@ -406,21 +406,22 @@ class PriorHead(LinearHead):
     uses : (room,) int64
         How many features share a place.
     mass : (1 + n_margins,)
-        The count by class; the first number stands for no class, and is 0.
+        The count by class, beginning with that of the class -1: the first of two in an SVM, else 0.
     unit : float, optional
         The factor that turns ratios into weights; None before the first batch.
+    ratio : (room, n_margins)
+        The ratios, if the head keeps them; else empty.
     """
 
-    def __init__(self, options: Any, n_columns: int) -> None:
+    def __init__(self, options: HeadOptions, n_columns: int, *, floor: float = 0.0, keeps_ratio: bool = False) -> None:
         super().__init__(options, np.empty(0), n_columns)
         self.options = options
         self.variance = np.zeros((0, 0))
         self.bias, self.bias_variance, self.totals = np.zeros((3, 0))
         self.mass = np.zeros(1)
         self.uses = np.zeros(0, np.int64)
-        # An SVM alone has `beta`, which needs the ratios.
-        self._keeps_ratio = getattr(options, "beta", None) is not None
-        self.unit: float | None = None if options.start > 0 or self._keeps_ratio else 0.0
+        self.unit: float | None = None if options.start > 0 or keeps_ratio else 0.0
+        self._floor, self._keeps_ratio = floor, keeps_ratio
         self.ratio = np.zeros((0, 0))
         self.n_docs = 0.0
         self.n_places = 0
@@ -459,11 +460,11 @@ class PriorHead(LinearHead):
     def _begin(self, head: Head, old_places: int, old_classes: int, rows: Rows, targets: Targets) -> None:
         """Turn counts into ratios, in new places, and of new classes in all places."""
         alpha, variance = float(self.options.alpha), self.options.variance
-        floor = float(getattr(self.options, "floor", 0.0))
         shift = _class_shift(self.mass, alpha, self.n_features)
         unit = 1.0 if self.unit is None else self.unit
+        least = self._floor if variance == "ratio" else 0.0
         for block in ((0, old_places, old_classes), (old_places, self.n_places, 0)):
-            run(heads.ratios, head, self.totals, shift, alpha, *block, unit, floor if variance == "ratio" else 0.0)
+            run(heads.ratios, head, self.totals, shift, alpha, *block, unit, least)
         if self._keeps_ratio:
             self.ratio = self.weights.copy()
         if variance != "ratio":
@@ -471,7 +472,7 @@ class PriorHead(LinearHead):
             share = 0.0 if variance == "one" else float(variance)
             mass = (self.totals * self.uses)[: self.n_places]
             sums = np.zeros((2, len(head.bias) + 2), np.int64)
-            run(heads.blend, head, mass, share, floor, old_places, old_classes, *sums, np.empty(len(head.bias)))
+            run(heads.blend, head, mass, share, self._floor, old_places, old_classes, *sums, np.empty(len(head.bias)))
         if self.unit is None:
             unit = _unit(self.options, rows, targets, head) if len(self.classes) > 1 else 0.0
             self.weights[old_places:] *= unit
@@ -528,7 +529,7 @@ def train_svm(options: SvmOptions, batch: Batch, seed: int = 0, keys: Keys | Non
     order, weights = arrange(batch.cells, batch.codes, batch.weights, seed, keys)
     codes = batch.codes[order]
     targets = Targets(codes - 1 if n_classes == 2 else codes, weights)
-    prior = PriorHead(options, batch.cells.n_columns)
+    prior = PriorHead(options, batch.cells.n_columns, keeps_ratio=options.beta is not None)
     prior.classes = batch.classes
     rows, head = prior.begin(batch.cells, order, targets, 1 if n_classes == 2 else n_classes)
     descent = _descend(options, rows, targets, head, seed)
@@ -573,8 +574,10 @@ class Arow(PriorHead):
         The classes in the order in which they came: the columns of the tables.
     """
 
+    options: ArowOptions
+
     def __init__(self, options: ArowOptions, n_columns: int) -> None:
-        super().__init__(options, n_columns)
+        super().__init__(options, n_columns, floor=float(options.floor))
         self.labels: list[Any] = []
 
     def check_options(self, options: ArowOptions) -> None:
@@ -632,20 +635,22 @@ class Arow(PriorHead):
         super().set_arrays(weights, to_learn)
         if not to_learn:
             return
-        # Copies: kernels write to them.
         n_places, n_margins = self.weights.shape
-        self.weights, self.place_of, self.factor = self.weights.copy(), self.place_of.copy(), self.factor.copy()
-        self.uses = take(weights, "uses", np.int64, (n_places,), 0).copy()
-        self.bias = take(weights, "bias", np.float64, (n_margins,)).copy()
-        positive = {"variance": (n_places, n_margins), "totals": (n_places,), "bias_variance": (n_margins,)}
-        for name, shape in (positive | {"mass": (1 + n_margins,)}).items():
-            setattr(self, name, take(weights, name, np.float64, shape, 0).copy())
+        self.variance = take(weights, "variance", np.float64, (n_places, n_margins), 0)
+        self.totals = take(weights, "totals", np.float64, (n_places,), 0)
+        self.uses = take(weights, "uses", np.int64, (n_places,), 0)
+        self.bias = take(weights, "bias", np.float64, (n_margins,))
+        self.bias_variance = take(weights, "bias_variance", np.float64, (n_margins,), 0)
+        self.mass = take(weights, "mass", np.float64, (1 + n_margins,), 0)
         self.unit = take_fact(weights, "unit", float, type(None))
         self.n_docs, self.n_features = take_fact(weights, "n_docs", float), take_fact(weights, "n_features", int)
         self.n_places = n_places
         used = self.place_of[self.place_of >= 0]
         if len(used) != self.n_features or not np.array_equal(np.bincount(used, minlength=n_places), self.uses):
             raise DataError("the weights have columns at other places than they say")
+        # Kernels write to them.
+        for name in ("place_of", "factor", "weights", "variance", "totals", "uses", "bias", "bias_variance", "mass"):
+            setattr(self, name, getattr(self, name).copy())
 
     def _n_margins(self, weights: Parameters) -> int:
         self.labels = take_labels(weights, "labels")

@@ -53,7 +53,7 @@ _FEW_BYTES = 1 << 16
 # With so few classes all lists are filled up: whether a list is long or short cannot be predicted, and costs more than
 # adding zeros.
 FEW_CLASSES = 16
-_FILL = 8  # with more classes, lists with more than one of 8 classes
+FILL = 8  # with more classes, lists with more than one of 8 classes
 
 # With fewer classes than this, scoring all of them costs less than finding out which are worth it.
 _MANY_CLASSES = 1024
@@ -67,7 +67,7 @@ _COMMON = 32
 # Cells of a dense table that is kept (128 MB), and of one that somebody asks for (8 GB).
 DENSE_CELLS, MOST_CELLS = 1 << 24, 1 << 30
 MOST_SCORES = 1 << 21  # at a time, where labels alone are asked for
-_MOST_AT_ONCE = 1 << 22  # of texts: a matrix of this many scores is no burden
+_MOST_AT_ONCE = 1 << 22  # scores of texts that are kept at once, where labels alone are asked for
 
 _local = threading.local()
 
@@ -122,7 +122,7 @@ class Reader:
         is_square = n_classes < FEW_CLASSES
         sizes = self.view.sizes(ids)
         # Long lists are filled up with zeros: a row is added at the speed of memory, and single cells are not.
-        lengths = np.where(is_square | (sizes * _FILL > n_classes), n_classes, sizes)
+        lengths = np.where(is_square | (sizes * FILL > n_classes), n_classes, sizes)
         n_cells = int(lengths.sum())
         table = scoring.Table(
             np.empty(0, np.int64) if is_square else np.cumsum(lengths) - lengths,

@@ -47,17 +47,14 @@ from bunrui.kernel.slices import each_slice, stretches
 from bunrui.kernel.vocabulary import Vocabulary
 from bunrui.kernel.workspace import NO_COUNTS, release, resized, scratch_for
 from bunrui.memory import Memory
-from bunrui.models.linear import FEW_CLASSES
+from bunrui.models.linear import FEW_CLASSES, FILL
 from bunrui.models.model import Model
 from bunrui.models.scorer import Docs, Once, Scorer, once_each
-from bunrui.models.view import FeatureCounts, Tally, View, select, tally
+from bunrui.models.view import FeatureCounts, Tally, Value, View, select, tally
 from bunrui.sparse import Floats, Integers
 
 Ids = npt.NDArray[np.uint32]
 Formula = Callable[[Any, Floats], Scorer]
-Value = Callable[[FeatureCounts], Floats]
-
-_FILL = 8  # lists with more than one of 8 classes are filled up, as `kernel.score.lay_out` does
 
 # Room for more features than words fill; room that nobody touches costs nothing.
 _MOST_ROOM = 1 << 26
@@ -208,7 +205,7 @@ def ground_of(
     features, takes, copies, entries = _entries(parts, n_ids, by_docs)
     is_known = doc_total[features] >= min_df
     before = view.gather(features[is_known].astype(np.uint32), by_docs)
-    is_full = (before.lengths * _FILL > n_classes) | (n_classes < FEW_CLASSES)
+    is_full = (before.lengths * FILL > n_classes) | (n_classes < FEW_CLASSES)
     sizes = np.where(is_full, n_classes, before.lengths).astype(np.int64)
     begins = np.cumsum(sizes) - sizes
     rank = np.arange(len(before.classes)) - before.spread(before.starts)

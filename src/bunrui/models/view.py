@@ -350,7 +350,14 @@ def _check_filled(n_features: int, n_classes: int) -> None:
         raise OptionError(
             f"{n_features:,} features × {n_classes:,} classes are too many for weights of every class",
             option="against_rest",
-            hint=("leave ", Option("against_rest"), " out, or read fewer features"),
+            hint=(
+                "leave ",
+                Option("against_rest"),
+                " out, or read fewer features, for texts with ",
+                Option("min_df"),
+                " or ",
+                Option("max_features"),
+            ),
         )
 
 
