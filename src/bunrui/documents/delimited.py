@@ -252,10 +252,12 @@ class _Table:
 
     def slow(self, block: Block) -> pa.RecordBatch | None:
         """A block record by record."""
-        rows, found = Rows(self._reading), dict(self._number_records(block))
-        rows.add(found.items(), self._parse_record)
+        rows, records = Rows(self._reading), self._number_records(block)
+        # Records take many times the bytes of the block, so all of them are kept only where whole rows are wanted.
+        found = dict(records) if self._reading.options.rows else None
+        rows.add(records if found is None else found.items(), self._parse_record)
         batch = rows.batch()
-        if batch is None or not self._reading.options.rows:
+        if batch is None or found is None:
             return batch
         lines = batch["line"].to_numpy()
         fields = zip(*(map(bytes.decode, found[line].fields) for line in lines.tolist()), strict=True)
