@@ -144,7 +144,7 @@ def looks_like_row(names: list[str], below: Iterator[list[str]], wanted: Sequenc
     if any(row != names and any(a and a == b for a, b in zip(names, row, strict=False)) for row in rows):
         return True
     if len(names) == 1 and names[0] not in wanted:
-        return _is_alike(names[0].strip(), [row[0].strip() for row in rows if row[0].strip()])
+        return _is_alike(names[0].strip(), [row[0].strip() for row in rows if row and row[0].strip()])
     # A number among names is a cell; several may be the names of years.
     numbers = [at for at, name in enumerate(names) if _is_number(name)]
     if len(numbers) != 1 or not rows:
