@@ -32,6 +32,15 @@ def test_a_file(server, target: Path) -> None:
     assert [done for _, done, _ in reports] == sorted({done for _, done, _ in reports})
 
 
+def test_errors_of_the_report_stay_what_they_are(server, target: Path) -> None:
+    def report(*_: object) -> None:
+        raise BrokenPipeError("the terminal is gone")
+
+    server.files["file.gz"] = DATA
+    with pytest.raises(BrokenPipeError, match="the terminal is gone"):
+        download(server.url("file.gz"), target, limit=LIMIT, report=report)
+
+
 def test_a_cut_connection_goes_on_where_it_stopped(server, target: Path) -> None:
     server.files["file.gz"], server.cut = DATA, 400_000
     with pytest.raises(DataError, match=r"the connection was cut after 400,000 of 1,048,576 bytes: run it again, and"):

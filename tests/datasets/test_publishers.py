@@ -122,6 +122,10 @@ def test_agnews() -> None:
         ],
         "test": [("World", "a\nb"), ("Sports", "\n")],
     }
+    assert list(read("agnews", {name: b'"1","a","b"\n' for name in ("train.csv", "dev.csv", "test.csv")})) == [
+        "train",
+        "test",
+    ]
     with pytest.raises(DataError, match=r"there is no class '5': this is not the official file"):
         read("agnews", {"test.csv": b'"5","a","b"\n'})
 
@@ -187,6 +191,15 @@ def test_reuters() -> None:
         "train": [(["grain", "wheat"], head + body)],
         "test": [([], "Blah blah   1,000   2,000")],
     }
+
+
+@pytest.mark.parametrize(
+    ("entity", "text"),
+    [("&#65;", "A"), ("&#0;", ""), ("&#128;", ""), ("&#150;", ""), ("&#160;", "\xa0"), ("&#55296;", "\ufffd")],
+)
+def test_characters_of_reuters(entity: str, text: str) -> None:
+    sgml = f'<REUTERS TOPICS="YES" LEWISSPLIT="TEST" NEWID="1"><TOPICS></TOPICS><TEXT>a{entity}b</TEXT></REUTERS>'
+    assert read("reuters", {"reut2-000.sgm": sgml.encode()}) == {"test": [([], f"a{text}b")]}
 
 
 def test_reuters_cut_short() -> None:

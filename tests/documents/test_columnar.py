@@ -71,6 +71,7 @@ def test_batches_are_bounded(tmp_path: Path, name: str) -> None:
         (pa.array(["a", "b"], pa.large_string()), ["a", "b"]),
         (pa.array(["a", "b"], pa.string_view()), ["a", "b"]),
         (pa.array(["b", "a"]).dictionary_encode(), ["b", "a"]),
+        (pa.array([5, 6]).dictionary_encode(), ["5", "6"]),
         (pa.array([b"a", b"b"]), ["a", "b"]),
         (pa.array([1, 2], pa.int8()), ["1", "2"]),
         (pa.array([True, False]), ["true", "false"]),
@@ -109,12 +110,34 @@ def test_texts(tmp_path: Path, name: str, texts: pa.Array, expected: Any) -> Non
     assert batch["text"].type in (STRING, pa.list_(STRING), pa.map_(STRING, pa.int64()))
 
 
+def test_numbers_in_a_dictionary_are_words(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.arrow", pa.table({"text": pa.array([5, 6, 5]).dictionary_encode()}))
+    assert rows(path, "text", labelled=False) == [("5",), ("6",), ("5",)]
+
+
 def test_columns_are_joined(tmp_path: Path) -> None:
     path = write(tmp_path / "a.parquet", pa.table({"a": ["1", "2"], "b": ["x", "y"]}))
     assert rows(path, "text", text=["b", "a"], labelled=False) == [("x\n1",), ("y\n2",)]
 
 
+def test_a_row_without_a_word_is_a_row(tmp_path: Path) -> None:
+    """Also where another row is bad, so that all of them are read one by one."""
+    counts = pa.array([[("a", 1)], [], [("b", 2)]], pa.map_(STRING, pa.int64()))
+    path = write(tmp_path / "a.parquet", pa.table({"text": counts, "label": ["x", "y", None]}))
+    reader = read(path, skip_bad=True)
+    assert [row for batch in reader for row in batch["text"].to_pylist()] == [[("a", 1)], []]
+    assert reader.n_skipped == 1
+
+
 # --- errors
+
+
+@pytest.mark.parametrize("values", [pa.array([["a"], ["b"]]), pa.array([{"a": 1}, {"a": 2}])])
+@pytest.mark.parametrize("column", ["text", "label"])
+def test_dictionaries_of_lists_or_objects(values: pa.Array, column: str) -> None:
+    coded = pa.DictionaryArray.from_arrays(pa.array([1, 0], pa.int8()), values)
+    with pytest.raises(DataError, match=rf"the column '{column}' holds dictionary<.*: strings, .* were expected"):
+        list(read(pa.table({"text": ["s", "t"], "label": ["x", "y"]} | {column: coded})))
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "b.arrow"])

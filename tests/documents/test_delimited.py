@@ -255,6 +255,7 @@ def test_without_a_header_no_row_is_lost(batch_bytes: int) -> None:
         (b"subject,folder\nlunch,ham\nnoon,ham\n", False),
         (b"subject,folder\nlunch,ham\nsubject,folder\nnoon,ham\n", False),  # put together from two files
         (b",folder\n,ham\n", False),
+        (b'Hey\n"a"b\nc\n', False),  # the second record has no fields
     ],
 )
 def test_a_first_line_that_looks_like_a_row_is_told(data: bytes, is_doubtful: bool) -> None:

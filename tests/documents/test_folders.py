@@ -86,6 +86,12 @@ def test_mail_in_folders(tmp_path: Path) -> None:
     assert found == [("spam", "café\n\nwin", None), ("spam", "two\n\nlose", "<2@x>")]
 
 
+def test_a_dot_behind_the_suffix_of_a_mail(tmp_path: Path) -> None:
+    (tmp_path / "spam").mkdir()
+    (tmp_path / "spam" / "1.eml.").write_bytes(b"Subject: one\n\nwin")
+    assert rows(tmp_path) == [("spam", "Subject: one\n\nwin")]
+
+
 # --- errors
 
 

@@ -296,6 +296,25 @@ def test_messages_about_skipped_rows_are_few(tmp_path: Path) -> None:
     assert reader.skipped[19].startswith(f"{path}, line 21: 2 columns expected ('text', 'label'), 1 found")
 
 
+@pytest.mark.parametrize(
+    ("record", "options", "most"),
+    [(b"a,x\n", {"label_type": int}, 500), (b"a, ; \n", {"separator": ";"}, 500), (b"a\n", {}, 150)],
+)
+def test_bad_rows_take_little_memory(record: bytes, options: dict[str, Any], most: int) -> None:
+    def n_skipped(n_bad: int) -> int:
+        data = io.BytesIO(b"text,label\n" + record * n_bad + b"a,1\n")
+        reader = read(data, format="csv", skip_bad=True, batch_bytes=1 << 20, **options)
+        assert sum(batch.num_rows for batch in reader) == 1
+        return reader.n_skipped
+
+    n_skipped(1)  # imports take memory, too
+    tracemalloc.start()
+    assert n_skipped(50_000) == 50_000
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50_000 * most
+
+
 # --- errors about files
 
 

@@ -74,9 +74,12 @@ def download(url: str, target: Path, *, limit: int, report: Report | None = None
         if answer.total is not None and answer.total > limit:
             more = f"this has {answer.total:,} bytes, and {limit:,} at most are expected: nothing was taken"
             raise DataError(more, file=url)
-        with writing(target.parent), open(part, "ab" if answer.start else "wb") as out:
+        with writing(target.parent):
+            out = open(part, "ab" if answer.start else "wb")  # noqa: SIM115
+        with out:
             if not answer.start:
-                tag.write_text(_validator(answer.stream), encoding="utf-8")
+                with writing(target.parent):
+                    tag.write_text(_validator(answer.stream), encoding="utf-8")
             done = _copy(answer, out, url, target, limit, report)
     if answer.total is not None and done != answer.total:
         raise DataError(f"the connection was cut after {done:,} of {answer.total:,} bytes", file=url, hint=_AGAIN)
@@ -121,9 +124,12 @@ def _copy(answer: _Answer, out: Any, url: str, target: Path, limit: int, report:
         done += len(block)
         if done > limit:
             raise DataError(f"this is more than the {limit:,} bytes that are expected: it was stopped", file=url)
-        out.write(block)
+        with writing(target.parent):
+            out.write(block)
         if report is not None:
             report(target.name, done, answer.total)
+    with writing(target.parent):
+        out.flush()
     return done
 
 

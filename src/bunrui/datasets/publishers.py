@@ -8,7 +8,6 @@ names and types; the columns of other files are called after their places in the
 from __future__ import annotations
 
 import csv
-import html
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -82,10 +81,6 @@ _NAMES = (
 _EMOTIONS = {str(number): name for number, name in enumerate(_NAMES)}
 
 
-def _splits(suffix: str) -> dict[str, str]:
-    return {f"{split}.{suffix}": split for split in ("train", "dev", "test")}
-
-
 def rows(
     members: Iterator[Member], splits: Mapping[str, str], header: str = "", classes: Any = None, **options: Any
 ) -> Iterator[Document]:
@@ -104,7 +99,8 @@ def rows(
 
 _SPLITS = {"TRAIN": "train", "TEST": "test"}
 _SGML_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
-_ENTITY = re.compile(r"&(?:#\d{1,7}|lt|gt|amp|quot|apos);")
+_ENTITY = re.compile(r"&(?:#(\d{1,7})|(lt|gt|amp|quot|apos));")
+_NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _TAG = re.compile(r"</?[A-Z][^<>]*>")
 
@@ -152,7 +148,15 @@ def _strip_tags(sgml: str) -> str:
     'OIL <SRD> & GAS\\n\\n\\nOne.\\n Reuter'
     """
     # Tags first: &lt;SRD> is no tag.
-    return _CONTROL.sub("", _ENTITY.sub(lambda entity: html.unescape(entity[0]), _TAG.sub("\n", sgml))).strip()
+    return _CONTROL.sub("", _ENTITY.sub(_decode_entity, _TAG.sub("\n", sgml))).strip()
+
+
+def _decode_entity(entity: re.Match[str]) -> str:
+    number, name = entity.groups()
+    if name:
+        return _NAMED[name]
+    code = int(number)
+    return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
 
 
 READERS: Mapping[str, Documents] = {
@@ -161,13 +165,23 @@ READERS: Mapping[str, Documents] = {
     # train.csv: "3","title","description", all in quotes.  The publisher wrote some line breaks as a lone backslash,
     # which is left as it is: `\n` may be the beginning of a word.
     "agnews": partial(
-        rows, splits=_splits("csv"), header="label,title,text", classes=_NEWS, format="csv", text=["title", "text"]
+        rows,
+        splits={"train.csv": "train", "test.csv": "test"},
+        header="label,title,text",
+        classes=_NEWS,
+        format="csv",
+        text=["title", "text"],
     ),
     # enron1/ham/0001.1999-12-10.farmer.ham.txt, spam: of many encodings, read as Latin-1, which loses nothing.
     "enron": partial(files, pattern=r"(?P<split>enron[^/]*)/(?P<label>ham|spam)/[^/]*\.txt", encoding="latin-1"),
     # train.tsv: comment, numbers of emotions with commas between them, id; a comment with quotes is in quotes.
     "goemotions": partial(
-        rows, splits=_splits("tsv"), header="text\tlabel\tid", classes=_EMOTIONS, format="tsv", separator=","
+        rows,
+        splits={"train.tsv": "train", "dev.tsv": "dev", "test.tsv": "test"},
+        header="text\tlabel\tid",
+        classes=_EMOTIONS,
+        format="tsv",
+        separator=",",
     ),
     # aclImdb/train/pos/0_9.txt, neg, test; the reviews without a label (unsup) are left out.
     "imdb": partial(files, pattern=r"(?P<split>train|test)/(?P<label>pos|neg)/[^/]*\.txt"),

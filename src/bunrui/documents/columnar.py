@@ -212,10 +212,12 @@ def _normalise(array: pa.Array, name: str, reading: Reading, *, is_text: bool) -
     """A column as large strings, lists of strings or maps from string to int64."""
     if is_text and reading.options.columns:
         return to_cells(array, name, reading.source.name)
-    array = to_strings(array)
     kind = array.type
     try:
-        if pa.types.is_large_string(kind):
+        if pa.types.is_dictionary(kind):
+            return to_strings(array.dictionary).cast(pa.large_string()).take(array.indices)
+        array = to_strings(array)
+        if pa.types.is_large_string(array.type):
             return array
         if pa.types.is_map(kind) and is_text and pa.types.is_integer(kind.item_type) and is_string(kind.key_type):
             return array.cast(COUNTS)

@@ -144,7 +144,7 @@ def looks_like_row(names: list[str], below: Iterator[list[str]], wanted: Sequenc
     if any(row != names and any(a and a == b for a, b in zip(names, row, strict=False)) for row in rows):
         return True
     if len(names) == 1 and names[0] not in wanted:
-        return _is_alike(names[0].strip(), [row[0].strip() for row in rows if row[0].strip()])
+        return _is_alike(names[0].strip(), [row[0].strip() for row in rows if row and row[0].strip()])
     # A number among names is a cell; several may be the names of years.
     numbers = [at for at, name in enumerate(names) if _is_number(name)]
     if len(numbers) != 1 or not rows:
@@ -252,10 +252,12 @@ class _Table:
 
     def slow(self, block: Block) -> pa.RecordBatch | None:
         """A block record by record."""
-        rows, found = Rows(self._reading), dict(self._number_records(block))
-        rows.add(found.items(), self._parse_record)
+        rows, records = Rows(self._reading), self._number_records(block)
+        # Records take many times the bytes of the block, so all of them are kept only where whole rows are wanted.
+        found = dict(records) if self._reading.options.rows else None
+        rows.add(records if found is None else found.items(), self._parse_record)
         batch = rows.batch()
-        if batch is None or not self._reading.options.rows:
+        if batch is None or found is None:
             return batch
         lines = batch["line"].to_numpy()
         fields = zip(*(map(bytes.decode, found[line].fields) for line in lines.tolist()), strict=True)

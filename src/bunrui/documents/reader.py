@@ -570,7 +570,8 @@ def _add_file(rows: Rows, path: str, label: str | None) -> None:
             raise encoding_error(data, error.start, encoding, several=reading.several, **place) from None
         return [text], label, decode_name(path.replace(os.sep, "/"))
 
-    if reading.source.format == "eml" or path.lower().removesuffix(f".{compression}").endswith(".eml"):
+    stem = path.lower().removesuffix(f".{compression}") if compression else path.lower()
+    if reading.source.format == "eml" or stem.endswith(".eml"):
         add_mails(rows, [(None, data)], label, name)
     else:
         rows.add([(None, data)], parse, name)

@@ -118,7 +118,7 @@ def _read_values(columns: Mapping[str, pa.Array], at: int) -> dict[str, Any]:
         raise EncodingError(what) from None
     except (ValueError, OverflowError) as error:  # a date beyond the calendar
         raise DataError(f"a cell cannot be read: {error}") from None
-    return {name: Object(v) if v and columns[name].type == COUNTS else v for name, v in values.items()}
+    return {name: Object(v) if v is not None and columns[name].type == COUNTS else v for name, v in values.items()}
 
 
 def with_rows(

@@ -378,15 +378,16 @@ def split_labels(batch: pa.RecordBatch, reading: Reading) -> pa.RecordBatch:
     batch = _with_labels(batch, _to_lists(names.filter(there), sizes))
     missing = f"there is no label between the separators {separator!r}: give one"
     empty = np.flatnonzero(sizes == 0).tolist()
-    return _without(batch, {row: DataError(missing, cause="empty-label") for row in empty}, reading)
+    return _without(batch, dict.fromkeys(empty, LabelError(missing, cause="empty-label")), reading)
 
 
-def _without(batch: pa.RecordBatch, bad: Mapping[int, DataError], reading: Reading) -> pa.RecordBatch:
+def _without(batch: pa.RecordBatch, bad: Mapping[int, LabelError], reading: Reading) -> pa.RecordBatch:
     """Refuse rows, by their places in a batch; the batch of the others."""
     if not bad:
         return batch
+    lines, sources = batch["line"].to_pylist(), batch["source"].to_pylist()
     for row in sorted(bad):
-        reading.refuse(bad[row], batch["line"][row].as_py(), batch["source"][row].as_py())
+        reading.refuse(DataError(str(bad[row]), cause=bad[row].cause), lines[row], sources[row])
     return batch.filter(pa.array(~np.isin(np.arange(batch.num_rows), list(bad))))
 
 
@@ -410,8 +411,9 @@ def give_type(batch: pa.RecordBatch, reading: Reading) -> pa.RecordBatch:
     found = pa.array(values, _ARROW[kind]).take(names.indices)
     if why:
         # Backwards, so that the first bad label of a row is the one that is named.
-        errors = ((rows[at], why[names.indices[at].as_py()]) for at in np.flatnonzero(found.is_null())[::-1])
-        bad = {row: DataError(str(error), cause=error.cause) for row, error in errors}
+        places = np.flatnonzero(found.is_null())[::-1]
+        codes = names.indices.to_numpy()[places].tolist()
+        bad = {row: why[code] for row, code in zip(rows[places].tolist(), codes, strict=True)}
         may_change = reading.options.label_type is None and not reading.progress.has_given_type
         if reading.options.skip_bad and may_change and 2 * len(bad) > batch.num_rows:
             reading.progress.label_type = str  # the first label happened to be a number
