@@ -25,7 +25,7 @@ from bunrui.service.admission import ARROW, JSON
 from bunrui.service.errors import KINDS, MEDIA_TYPE
 
 MOST_LABELS = 1000
-"""Of one document."""
+"""A document may have no more labels."""
 OPTIONS: dict[str, dict[str, Any]] = {"model": {"type": "string"}, "top": {"type": "integer", "minimum": 1}}
 """Members of bodies that stand in the address where the body is an Arrow stream."""
 
