@@ -250,6 +250,13 @@ def test_ctrl_c_changes_no_old_file(start, run, mail: Path) -> None:
     assert run("info", "mail.bunrui").out == before
 
 
+def test_a_command_that_fails_waits_for_no_thread(start) -> None:
+    thread = "import threading; threading.Thread(target=threading.Event().wait).start()"
+    process = start("info", "none.bunrui", python=("-c", f"{thread}; from bunrui.cli import main; main()"))
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1 and b"none.bunrui" in err
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_while_predicting(start, mail: Path) -> None:
     process = start("predict", "mail.bunrui", "--output", "out.csv")

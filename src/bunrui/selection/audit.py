@@ -38,8 +38,8 @@ from bunrui.views.explanation import Contribution, Explanation
 # With two labels the order is the same with any number.
 NEAR = 0.02
 
-# Of the documents that look as much like a label, a smaller share than this has it: then it is in doubt.  A smaller
-# share than this lacks it: then it seems to be missing.
+# A label is in doubt if a smaller share than this has it, among the documents that look as much like it.  It seems to
+# be missing if a smaller share than this lacks it.
 UNLIKELY = 0.05
 
 

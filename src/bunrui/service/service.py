@@ -275,8 +275,8 @@ class Service:
             await self.rooms[True].readers.run(load)
         except Exception as error:
             event("loading failed", logging.ERROR, error)
-        # What is loaded now stays.  To look through its 165,000 objects for garbage keeps all threads waiting for
-        # 0.1 s, and an explanation of a long text makes Python look several times.
+        # The objects that are loaded now stay.  All threads wait 0.1 s while Python looks for garbage among 165,000 of
+        # them, and an explanation of a long text makes Python look several times.
         gc.collect()
         gc.freeze()
         event("ready")

@@ -222,7 +222,7 @@ def parts_of(counts: Counts, label_ids: Integers) -> Iterator[Part]:
     for sizes, most in ((n_cells, _PART_CELLS), (n_bytes, _PART_BYTES)):
         weight = np.maximum(weight, np.cumsum(sizes, dtype=np.int64) // most)
     places = (ids[lo:hi] for lo, hi in pairwise(borders(weight)))
-    # A part is 100 MB at the most: with many cores, two for each would take gigabytes.
+    # A part may have 64 MB of words alone: on many cores, two parts for each would take gigabytes.
     return in_turn(lambda some: pack_part(counts.take(some), label_ids), places, most=min(8, 2 * n_threads()))
 
 
