@@ -29,6 +29,7 @@ from bunrui.kernel.vocabulary import BYTES, FEATURES, FULLEST, NARROW, Vocabular
 # cache.
 _RECORDS = 3_000_000
 _WORTH_A_THREAD = 1 << 20  # bytes
+_RECORDS_WORTH_A_THREAD = 1 << 16  # or cells: with half of them, a second thread takes as long to wake as to work
 _MOST_BYTES = 1 << 31
 
 # log2 of the slots of the small table of a thread, which stays in the cache of its core, and of the largest that it may
@@ -360,7 +361,7 @@ def _collect(
     n_parts = len(v.loads)
     state = parts.state.reshape(n_parts, kernel.STATES)
     state[:, [kernel.STREAM, kernel.AT_WORD]] = 0, -1
-    bounds = stretches(n_parts, 1)
+    bounds = _cut(n_parts, int(streams.taken.sum()) * kernel.BLOCK)
     while True:
 
         def add(lo: int, hi: int, v: Vocabulary = v, parts: Parts = parts) -> int:
@@ -382,6 +383,11 @@ def _collect(
             parts = parts._replace(text=_longer(parts.text, n_parts, more))
         if lacking & kernel.MORE_CELLS:
             parts = parts._replace(**{name: _longer(getattr(parts, name), n_parts) for name in _BY_CELL})
+
+
+def _cut(n_parts: int, n_records: int) -> list[int]:
+    """Where to cut partitions, which have so many records or cells together."""
+    return stretches(n_parts, max(1, n_parts * _RECORDS_WORTH_A_THREAD // max(n_records, 1)))
 
 
 def _longer(array: Any, n: int, more: int = 0) -> Any:
@@ -430,13 +436,12 @@ def _arranged(v: Vocabulary, parts: Parts, sets: LabelSets, fingerprint: str) ->
     v.starts[n_features] = n_bytes
     p = new_postings(room, n_cells, is_cleared=False)
     n_groups = len(sets.members) - 1
-    bounds = stretches(n_parts, 1)
 
     def arrange(lo: int, hi: int) -> tuple[int, Any]:
         sums = np.zeros((2, n_groups), np.int64)
         return run(kernel.arrange, lo, hi, parts, bases.reshape(-1), v, p, sums.reshape(-1)), sums
 
-    done = each_slice(arrange, bounds)
+    done = each_slice(arrange, _cut(n_parts, n_cells))
     sums = reduce(add, [each for _, each in done])
     p.size[:] = n_cells, n_features, sum(left_out for left_out, _ in done)
     return _with_totals(v, p, sums, sets, fingerprint)
