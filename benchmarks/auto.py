@@ -49,24 +49,27 @@ sys.path.insert(0, {benchmarks!r})
 import corpora, bunrui
 train = corpora.load({name!r}).train
 texts, labels = train["text"].combine_chunks(), train["label"].combine_chunks()
-best = [1e9, 1e9]
+ways = [(options, is_file) for options in {settings!r} for is_file in (False, True)]
+best = [1e9] * len(ways)
 for _ in range({repeats}):
-    for k in range(2):
+    for k, (options, is_file) in enumerate(ways):
         with tempfile.TemporaryDirectory() as folder:
-            options = {options!r}
-            clf = bunrui.create(os.path.join(folder, "a"), **options) if k else bunrui.TextClassifier(**options)
+            clf = bunrui.create(os.path.join(folder, "a"), **options) if is_file else bunrui.TextClassifier(**options)
             started = time.process_time()
             clf.learn(texts, labels)
             best[k] = min(best[k], time.process_time() - started)
-            if k:
+            if is_file:
                 clf.close()
 print(*best)
 """
 
 
-def learning_times(name: str, source: str, repeats: int, **options: Any) -> list[float]:
-    """Processor seconds of learning in memory and into a file, by the version in a folder."""
-    program = _LEARN.format(benchmarks=os.path.dirname(__file__), name=name, repeats=repeats, options=options)
+def learning_times(name: str, source: str, repeats: int, *settings: dict[str, Any]) -> list[float]:
+    """Processor seconds of learning in memory and into a file, by the version in a folder: the least of some repeats.
+
+    Several settings take turns in one process: memory that is fresh for all of them, or for none, costs them the same.
+    """
+    program = _LEARN.format(benchmarks=os.path.dirname(__file__), name=name, repeats=repeats, settings=settings)
     env = os.environ | {"PYTHONPATH": source}
     done = subprocess.run([sys.executable, "-c", program], env=env, check=True, capture_output=True, text=True)
     return [float(number) for number in done.stdout.split()]
@@ -191,9 +194,9 @@ def main() -> None:
     for name in options.timed.split(",") if options.old else ():
         here = os.path.dirname(os.path.dirname(bunrui.__file__))
         started = time.perf_counter()
-        old = learning_times(name, os.path.join(options.old, "src"), options.repeats)
-        auto_times = learning_times(name, here, options.repeats)
-        plain_times = learning_times(name, here, options.repeats, model=PLAIN.model)
+        old = learning_times(name, os.path.join(options.old, "src"), options.repeats, {})
+        times_here = learning_times(name, here, options.repeats, {}, {"model": PLAIN.model})
+        auto_times, plain_times = times_here[:2], times_here[2:]
         adds = [(a - p) / o for a, p, o in zip(auto_times, plain_times, old, strict=True)]
         times.append({"corpus": name, "old": old, "auto": auto_times, "plain": plain_times, "adds": adds})
         if not options.json:

@@ -403,7 +403,7 @@ class _Corpus:
     def __init__(self, counts: Counts, analyzer: Analyzer, drawn: Drawn, options: Mapping[str, Any]) -> None:
         self._counts, self._analyzer, self._options = counts, analyzer, options
         _, self._columns, _ = counts.live
-        ids = np.array([counts.label_ids[label] for label in drawn.labels], np.int64)
+        ids = np.array(list(map(counts.label_ids.__getitem__, drawn.labels)), np.int64)
         n_classes = len(self._columns)
         most = max(min(LEAST_DOCS, MOST_SCORES // n_classes), USUAL_SCORES // n_classes)
         rows = np.flatnonzero(counts.doc_count[ids] > drawn.copies)
@@ -411,7 +411,7 @@ class _Corpus:
         rows = rows[stays]
         # Only the lowest digests are a plain random sample; the first few of each class are not.
         self._ids, self._is_common = ids[rows], drawn.is_common[rows] & is_lowest
-        self._texts = [drawn.texts[row] for row in rows.tolist()]
+        self._texts = list(map(drawn.texts.__getitem__, rows.tolist()))
         self.mean_length = sum(map(len, self._texts)) / max(len(rows), 1)
         rank = np.zeros(len(counts.labels), np.int64)
         rank[self._columns] = np.arange(n_classes)
@@ -437,7 +437,7 @@ class _Corpus:
             from bunrui.models.loo import CountedCorpus  # 5 ms, and predicting needs none
 
             rows = self._stages[stage]
-            texts, sets = [self._documents[row] for row in rows.tolist()], self._sets.subset(rows)
+            texts, sets = list(map(self._documents.__getitem__, rows.tolist())), self._sets.subset(rows)
             found = CountedCorpus(self._analyzer, texts, sets, memory=self._memory, copies=self._copies[rows])
             self._corpora.append(found)
         return self._corpora[stage]

@@ -23,7 +23,7 @@ from bunrui.engines.stream import annotate
 from bunrui.errors import LabelError, MismatchError, NotLearnedError, Option, OptionError, Step, check_whole
 from bunrui.kernel.slices import Mutex
 from bunrui.labels import check_types, given_label, noun_of, type_of
-from bunrui.memory import KeptPool, Memory, PoolTexts, by_digest
+from bunrui.memory import KeptPool, Memory, PoolTexts, by_digest, lasting
 from bunrui.models import AUTO, DEFAULT_MODEL, kind_of
 from bunrui.models.counting import CountingModel
 from bunrui.models.linear import log_sum_exp, probabilities
@@ -698,7 +698,7 @@ class TextClassifier(AnyClassifier):
         with memory.lock.write():
             if memory.sample is None and not memory.is_of_file:
                 memory.sample = LowestDigests()
-            texts = memory.lasting(texts)
+            texts = lasting(texts)
             known = by_digest(texts if isinstance(texts, list) else texts.to_pylist())
             if not known:
                 raise OptionError("there are no texts to learn: give at least one")
@@ -787,8 +787,9 @@ class TextClassifier(AnyClassifier):
         if sample_weight is not None and self.memory.kept is not None:
             problem = Option("sample_weight"), f" is for models that count; {self.model!r} is trained from documents"
             raise OptionError(problem, hint="leave it out, or learn a document as often as it is to count")
-        texts = self.memory.lasting(texts)
-        docs, recipe = documents_of(self.text_analyzer, texts)
+        is_kept = self.memory.keeps_texts
+        texts = lasting(texts) if is_kept else texts
+        docs, recipe = documents_of(self.text_analyzer, texts, is_checked=is_kept)
         sets = label_sets(labels, n_docs_of(docs), self.counts.label_ids if self.counts.n_docs else {})
         if sample_weight is not None:
             sets = sets._replace(copies=copies_of(sample_weight, n_docs_of(docs)))

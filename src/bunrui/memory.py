@@ -290,15 +290,10 @@ class Memory:
             raise NotLearnedError("nothing has been learned yet", hint=(Step("learn"),))
         return self.counts
 
-    def lasting(self, texts: Any) -> Any:
-        """Texts in a form that does not change while they are kept: a list, or an Arrow array of strings."""
-        if self.kept is None and self.sample is None:
-            return texts
-        if inputs.is_given(texts):
-            inputs.given(texts)  # for its checks
-            return [dict(document) if isinstance(document, Mapping) else list(document) for document in texts]
-        array = inputs.strings(texts)
-        return list(array) if isinstance(array, list) else array
+    @property
+    def keeps_texts(self) -> bool:
+        """Whether it keeps documents, all of them or a sample."""
+        return self.kept is not None or self.sample is not None
 
     def take_in(self, delta: Counts) -> None:
         """Add counts that nobody else uses; call with the lock held for writing."""
@@ -399,6 +394,15 @@ def _canonical(document: Any) -> bytes:
         return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
     except (TypeError, ValueError) as error:
         raise DataError(f"a document cannot be kept as JSON: {error}") from error
+
+
+def lasting(texts: Any) -> Any:
+    """Texts, checked, in a form that does not change while they are kept: a list, or an Arrow array of strings."""
+    if inputs.is_given(texts):
+        inputs.given(texts)  # for its checks
+        return [dict(document) if isinstance(document, Mapping) else list(document) for document in texts]
+    array = inputs.strings(texts)
+    return list(array) if isinstance(array, list) else array
 
 
 def digests_of(data: memoryview, offsets: Integers, given: bool) -> Digests:

@@ -175,7 +175,7 @@ class LowestDigests:
             rows, keys, codes, sizes = rows[taken], keys[taken], codes[taken], sizes[taken]
             copies = found.copies[found.is_taken]
         chosen = [texts[row] for row in rows.tolist()] if isinstance(texts, list) else texts.take(rows).to_pylist()
-        self._append(chosen, [sets.labels[c] for c in codes.tolist()], keys, sizes, copies)
+        self._append(chosen, list(map(sets.labels.__getitem__, codes.tolist())), keys, sizes, copies)
         self._tighten_if_large(n_classes)
 
     @property
@@ -240,7 +240,7 @@ class LowestDigests:
         """The sample, for so many classes."""
         found, _ = self._lowest(n_classes)
         taken = found.rows[found.is_taken].tolist()
-        labels, texts = [self._labels[row] for row in taken], [self._texts[row] for row in taken]
+        labels, texts = list(map(self._labels.__getitem__, taken)), list(map(self._texts.__getitem__, taken))
         return Drawn(texts, labels, found.copies[found.is_taken], found.is_common[found.is_taken])
 
     def _append(self, texts: list[Any], labels: list[Label], keys: Keys, sizes: Integers, copies: Integers) -> None:
@@ -315,7 +315,7 @@ def _documents_of(texts: Any, sets: LabelSets) -> tuple[Integers, Keys, Integers
     is_given = inputs.is_given(texts)
     if isinstance(texts, list):
         data, offsets = as_bytes(texts, is_given)
-    else:  # an array that `Memory.lasting` has checked
+    else:  # an array that `lasting` has checked
         docs = inputs.buffers(texts)
         data, offsets = memoryview(docs.data), docs.offsets
     sizes, codes = offsets[1:] - offsets[:-1], sets.groups

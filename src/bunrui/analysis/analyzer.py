@@ -264,12 +264,15 @@ def check_given(analyzer: Analyzer) -> None:
         )
 
 
-def documents_of(analyzer: Analyzer, texts: Any) -> tuple[Documents, Recipe]:
-    """The buffers of texts, token lists or word counts, and the recipe for reading them."""
+def documents_of(analyzer: Analyzer, texts: Any, *, is_checked: bool = False) -> tuple[Documents, Recipe]:
+    """The buffers of texts, token lists or word counts, and the recipe for reading them.
+
+    `is_checked`: texts come from `bunrui.analysis.texts.strings`.
+    """
     if inputs.is_given(texts):
         check_given(analyzer)
         return inputs.given(texts), analyzer.given
-    return analyzer.documents(inputs.strings(texts)), analyzer.recipe
+    return analyzer.documents(texts if is_checked else inputs.strings(texts)), analyzer.recipe
 
 
 def n_docs_of(docs: Documents) -> int:
@@ -293,7 +296,7 @@ def distinct(analyzer: Analyzer, texts: Any) -> list[list[str]]:
 
 def alike(analyzer: Analyzer, documents: list[Any]) -> list[Any]:
     """The documents; if some were learned as texts and others as tokens or counts, all as tokens."""
-    if len({isinstance(document, str) for document in documents}) < 2:
+    if len({issubclass(kind, str) for kind in set(map(type, documents))}) < 2:
         return documents
     features = analyzer.features
     return [[token.text for token in features(d)] if isinstance(d, str) else d for d in documents]

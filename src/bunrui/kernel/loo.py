@@ -184,6 +184,7 @@ class Left(NamedTuple):
 class Own(NamedTuple):
     """The features of some rows, one after the other, and their cells in the classes that have the document."""
 
+    starts: I64s  # (features): where the cells of each begin
     lengths: I32s  # (features): cells of each
     totals: I64s  # (features): n[f] of all documents
     left: I64s  # (features): n[f] without the row
@@ -218,6 +219,7 @@ def take_out(corpus: Corpus, lo: int, hi: int, by_docs: int, left: Left, own: Ow
                 left.n_features[row - lo] -= 1
                 left.n_terms[row - lo] -= total
                 take_list(lists, f, u64(n_classes), left.class_sum, u64(at))
+            own.starts[k - base] = cell
             own.lengths[k - base] = last - first
             own.totals[k - base] = total
             own.left[k - base] = max(total - x, i64(0))

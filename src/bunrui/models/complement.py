@@ -32,20 +32,16 @@ def complement(view: CountView, smoothing: Smoothing, prior: Floats, *, by_docs:
     outside = np.maximum(view.total(by_docs) - view.class_sum(by_docs), 0)
     slope = -log(positive(outside + smoothing.total(view), smoothing))
 
-    def smoothed(cells: FeatureCounts) -> Floats:
-        """n[f] + λ[f], by feature."""
-        return np.asarray(cells.totals + smoothing.of(view, cells.ids), np.float64)
-
     def weigh(cells: FeatureCounts) -> Floats:
-        elsewhere = np.maximum(cells.spread(cells.totals) - cells.counts, 0) + smoothing.by_cell(view, cells)
-        return log(elsewhere / cells.spread(smoothed(cells)))
+        totals, lam = cells.spread(cells.totals), smoothing.by_cell(view, cells)
+        return log((np.maximum(totals - cells.counts, 0) + lam) / (totals + lam))
 
     def share(cells: FeatureCounts) -> Floats:
-        return log(smoothed(cells))
+        return log(cells.totals + smoothing.of(view, cells.ids))
 
     return Scorer(
         bias=np.zeros(len(slope)),
-        scale=-np.ones(len(slope)),
+        scale=np.full(len(slope), -1.0),
         slope=slope,
         unseen=slope + log(smoothing.value),
         weigh=weigh,

@@ -20,7 +20,7 @@ from bunrui.models.linear import Reader, log_sum_exp
 from bunrui.models.model import Best, Options, WordQuestion
 from bunrui.models.rest import log_label_prior
 from bunrui.models.scorer import Docs, Scorer, Smoothing, log_prior
-from bunrui.models.view import CountView, select, whole
+from bunrui.models.view import CountView, select
 from bunrui.sparse import Floats
 
 if TYPE_CHECKING:
@@ -61,9 +61,12 @@ class CountingModel:
         self._reader = Reader(view, scorer, smooth_unseen=self._smooths_unseen)
         return self._reader
 
+    @property
+    def _variants(self) -> dict[str, bool]:
+        return {name: bool(self.options[name]) for name in VARIANTS}
+
     def _scorer(self, view: CountView, prior: Floats) -> Scorer:
-        variants = {name: bool(self.options[name]) for name in VARIANTS}
-        return self.kind.scorer(view, self.smoothing, prior, **variants)
+        return self.kind.scorer(view, self.smoothing, prior, **self._variants)
 
     def scorer_of(self, view: CountView, docs: Docs, smoothing: Smoothing) -> Scorer:
         """The formula of counts that are not in the memory, with a smoothing of their own."""
@@ -149,10 +152,10 @@ class CountingModel:
         is_scaled = self.options["against_rest"] and isinstance(prior, Mapping)
         return f"{self.by_label} {is_scaled} {prior!r}"
 
-    @cached_property
+    @property
     def scorer_of_nothing(self) -> Scorer:
         """The scorer of no counts: it tells whether the model counts documents, and reads presence."""
-        return self._scorer(whole(Counts()), np.empty(0))
+        return self.kind.scorer_of_nothing(**self._variants)
 
     def explain(self, text: Any, label: Label | None, against: Label | None) -> Explanation:
         """Explain a label against another: the share of every feature of a text in the difference of their scores."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -89,13 +90,11 @@ class Counting:
     @property
     def presence(self) -> bool:
         """Whether a word counts once in a document, however often it occurs."""
-        import numpy as np
+        return self.scorer_of_nothing().presence
 
-        from bunrui.counts import Counts
-        from bunrui.models.scorer import Smoothing
-        from bunrui.models.view import whole
-
-        return self.scorer(whole(Counts()), Smoothing(1.0), np.empty(0)).presence
+    def scorer_of_nothing(self, **variants: bool) -> Scorer:
+        """The scorer of no counts: it tells whether the model counts documents, and reads presence."""
+        return _scorer_of_nothing(self, **variants)
 
     def scorer(self, view: CountView, smoothing: Smoothing, prior: Floats, **variants: bool) -> Scorer:
         """The model of some counts.
@@ -154,6 +153,17 @@ MODELS = {
 
 # The words that `aode` reads: its tables grow with the square, and 500 words of 20 classes take 160 MB.
 MOST_FEATURES = 500
+
+
+@cache
+def _scorer_of_nothing(kind: Counting, **variants: bool) -> Scorer:
+    import numpy as np
+
+    from bunrui.counts import Counts
+    from bunrui.models.scorer import Smoothing
+    from bunrui.models.view import whole
+
+    return kind.scorer(whole(Counts()), Smoothing(1.0), np.empty(0), **variants)
 
 
 @dataclass(frozen=True)

@@ -208,8 +208,8 @@ def ground_of(
     is_full = (before.lengths * FILL > n_classes) | (n_classes < FEW_CLASSES)
     sizes = np.where(is_full, n_classes, before.lengths).astype(np.int64)
     begins = np.cumsum(sizes) - sizes
-    rank = np.arange(len(before.classes)) - before.spread(before.starts)
-    places = before.spread(begins) + np.where(before.spread(is_full), before.classes, rank)
+    of_cell = np.where(before.spread(is_full), before.classes, np.arange(len(before.classes)))
+    places = of_cell + before.spread(begins - np.where(is_full, 0, before.starts))
     is_left = is_known & (doc_total[features] - copies >= min_df)
     table = np.zeros((len(features), int(kernel.FIELDS)), np.int64)
     table[is_known] = np.stack([begins, sizes, is_left[is_known], before.totals], axis=1)
@@ -308,48 +308,47 @@ class Without:
         n_labels = np.bincount(row, minlength=n)
         begin, end = int(rows.starts[lo]), int(rows.starts[hi])
         n_cells = int((np.diff(rows.starts[lo : hi + 1]) * n_labels).sum())
-        totals, others = np.empty((2, end - begin), np.int64), np.empty((2, n_cells), np.int64)
+        by_feature, by_cell = np.empty((3, end - begin), np.int64), np.empty((2, n_cells), np.int64)
         lengths, classes = np.empty(end - begin, np.int32), np.empty(n_cells, np.int32)
-        own = Own(lengths, totals[0], totals[1], classes, others[0], others[1])
+        own = Own(by_feature[0], lengths, by_feature[1], by_feature[2], classes, by_cell[0], by_cell[1])
         run(kernel.take_out, self.corpus, lo, hi, int(by_docs), left, own)
-        self.n_features, self._n_terms = np.repeat(left.n_features, n_classes), np.repeat(left.n_terms, n_classes)
-        self._class_sum: Integers = left.class_sum
-        self.doc_count = np.tile(view.doc_count, n)
-        places = row * n_classes + own_classes
-        self.doc_count[places] -= np.repeat(rows.copies[lo:hi], n_labels)
-        starts = np.cumsum(own.lengths, dtype=np.int64) - own.lengths
-        ids = rows.features[begin:end]
-        self.before = FeatureCounts(ids, starts, own.lengths, own.classes, own.counts, own.totals)
-        self.after = self.before._replace(counts=own.others, totals=own.left)
         self._sums: Iterator[Summed] = iter(())
-        self.places, self._n_places = np.arange(n * n_classes), n * n_classes
+        copies = np.repeat(rows.copies[lo:hi], n_labels)
+        own_numbers = row * n_classes + own_classes
+        self.places = np.arange(n * n_classes)
         if by_kind:
-            n_emptied = np.bincount(row[self.doc_count[places] == 0], minlength=n)
+            n_emptied = np.bincount(row[view.doc_count[own_classes] == copies], minlength=n)
             numbers = left.n_features, left.n_terms, rows.copies[lo:hi], n_labels, n_emptied
-            self._share(np.stack(numbers), places)
+            self._share(np.stack(numbers), own_numbers)
+        # Rows that share a class have the same numbers there: those of one of them will do.
+        sources = np.zeros(int(self.places.max(initial=-1)) + 1, np.int64)
+        sources[self.places] = np.arange(n * n_classes)
+        self._row = sources // n_classes
+        self._class = sources - self._row * n_classes
+        self.n_features = left.n_features[self._row]
+        self._n_terms: Integers = left.n_terms[self._row]
+        self._class_sum: Integers = left.class_sum[sources]
+        self.doc_count = view.doc_count[self._class]
+        self.doc_count[self.places[own_numbers]] -= copies
+        ids = rows.features[begin:end]
+        placed = self.places[own.classes].astype(np.int32)
+        self.before = FeatureCounts(ids, own.starts, own.lengths, placed, own.counts, own.totals)
+        self.after = self.before._replace(counts=own.others, totals=own.left)
 
     def _share(self, numbers: Integers, own: Integers) -> None:
         """Give rows with the same numbers, (n_numbers, n_rows), one set of classes; `own` are those of a single row."""
-        kinds: dict[tuple[int, ...], int] = {}
-        kind = np.array([kinds.setdefault(key, len(kinds)) for key in zip(*numbers.tolist(), strict=True)])
+        keys = list(zip(*numbers.tolist(), strict=True))
+        kinds = {key: k for k, key in enumerate(dict.fromkeys(keys))}
+        kind = np.array(list(map(kinds.__getitem__, keys)))
         n_classes = self._ground.n_classes
         n_shared = len(kinds) * n_classes
-        if 2 * (n_shared + len(own)) > len(self.places):
-            return
-        self.places = (kind[:, None] * n_classes + np.arange(n_classes)).reshape(-1)
-        self.places[own] = n_shared + np.arange(len(own))
-        self._n_places = n_shared + len(own)
-        self.after = self.after._replace(classes=self.places[self.after.classes].astype(np.int32))
-        for name in ("n_features", "_n_terms", "_class_sum", "doc_count"):
-            setattr(self, name, self.placed(getattr(self, name)))
+        if 2 * (n_shared + len(own)) <= len(self.places):
+            self.places = (kind[:, None] * n_classes + np.arange(n_classes)).reshape(-1)
+            self.places[own] = n_shared + np.arange(len(own))
 
-    def placed(self, numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Numbers of every class without every row, as formulas read them."""
-        if self._n_places == len(numbers):
-            return numbers
-        out = np.zeros(self._n_places, numbers.dtype)
-        out[self.places] = numbers  # rows that share a class have the same number there
-        return out
+    def priors(self, by_way: Floats, ways: Integers) -> Floats:
+        """Log priors without each row, as formulas read them; row k has `by_way[ways[k]]`, (n_classes,)."""
+        return np.take(by_way, ways[self._row] * self._ground.n_classes + self._class)
 
     def reading(self, sums: list[Summed]) -> Self:
         """The same for a formula that has asked for these sums of all documents."""
@@ -473,19 +472,26 @@ def _parts(values: Floats) -> Integers:
 # Scores
 
 
+class Priors(NamedTuple):
+    """log P(c) without a document: documents of the same labels and copies leave the same."""
+
+    by_way: Floats  # (n_ways, n_classes)
+    ways: Integers  # (n_docs,)
+
+
 def score_without(
     ground: Ground,
     formula: Formula,
-    priors_of: Callable[[Integers], Floats],
+    priors: Priors,
     *,
     smooth: bool = False,
     keep: bool = False,
 ) -> Floats:
     """Score every document by the counts of the others, (n_docs, n_classes).
 
-    `formula` makes a scorer from a view and log priors; `priors_of` gives the priors without each of some documents,
-    (n_docs, n_classes).  `smooth`: words that were never learned count too.  `keep`: other formulas are to come, and
-    the counts without each document are kept for them.
+    `formula` makes a scorer from a view and log priors; `priors` are those without each document.  `smooth`: words that
+    were never learned count too.  `keep`: other formulas are to come, and the counts without each document are kept for
+    them.
     """
     n_classes = ground.n_classes
     whole = Whole(ground)
@@ -501,8 +507,8 @@ def score_without(
         sums = Sums(np.empty(n_classes), np.empty(3), np.empty(0, np.uint32))
         for without in ground.without(part, by_kind=by_kind, keep=keep):
             lo, hi = without.bounds
-            priors = without.placed(priors_of(without.rows.docs[lo:hi]).reshape(-1))
-            mine = formula(without.reading(whole.sums), priors)
+            own_priors = without.priors(priors.by_way, priors.ways[without.rows.docs[lo:hi]])
+            mine = formula(without.reading(whole.sums), own_priors)
             linear = Linear(mine.bias, mine.scale, mine.slope, mine.unseen, reading)
             own = np.ascontiguousarray(mine.weigh(without.after))
             weighed = Weighed(weights, shared, own, linear, without.places, int(mine.presence))
@@ -558,7 +564,7 @@ class CountedCorpus:
         self._rows = read_rows(docs, recipe, self.counts.vocabulary, self._copies, bounds)
         self._labels = Labels(sets.groups, sets.members, sets.indices)
         self._grounds: dict[tuple[bool, int], Ground] = {}
-        self._priors: dict[str, Callable[[Integers], Floats]] = {}
+        self._priors: dict[str, Priors] = {}
 
     @property
     def counts(self) -> Counts:
@@ -587,24 +593,28 @@ class CountedCorpus:
         """
         if prior_name not in self._priors:
             self._priors[prior_name] = self._priors_without(log_prior, by_label=by_label)
-        ground, priors_of = self._ground(by_docs, min_df), self._priors[prior_name]
-        scores = score_without(ground, formula, priors_of, smooth=smooth, keep=self._is_sample)
+        ground, priors = self._ground(by_docs, min_df), self._priors[prior_name]
+        scores = score_without(ground, formula, priors, smooth=smooth, keep=self._is_sample)
         return scores if self._is_sample else self._mark_lonely(scores)
 
-    def _priors_without(self, log_prior: Callable[[Docs], Floats], *, by_label: bool) -> Callable[[Integers], Floats]:
-        """A function from documents to log P(c) without each of them, (n_docs, n_classes)."""
-        counts, sets = self.counts, self._sets
-        base = int(self._copies.max(initial=0)) + 1
-        ways, places = np.unique(sets.groups * base + self._copies, return_inverse=True)
-        own = np.zeros((len(ways), len(counts.labels)), np.int64)
-        rows, classes = classes_of(self._labels, ways // base)
-        own[rows, classes] = (ways % base)[rows]
+    def _priors_without(self, log_prior: Callable[[Docs], Floats], *, by_label: bool) -> Priors:
+        """log P(c) without each document."""
+        counts, (own, ways) = self.counts, self._ways
 
         def without(own: Any) -> Floats:
             return log_prior(Docs(counts.labels, counts.doc_count - own, counts.n_docs - 1))
 
-        priors = np.choose(own, [without(0), without(1)]) if by_label else without(own)
-        return lambda docs: np.asarray(priors[places[docs]])
+        return Priors(np.choose(own, [without(0), without(1)]) if by_label else without(own), ways)
+
+    @cached_property
+    def _ways(self) -> tuple[Integers, Integers]:
+        """The documents that a document takes from each class, in every way there is; the way of each document."""
+        base = int(self._copies.max(initial=0)) + 1
+        ways, places = np.unique(self._sets.groups * base + self._copies, return_inverse=True)
+        own = np.zeros((len(ways), len(self.counts.labels)), np.int64)
+        rows, classes = classes_of(self._labels, ways // base)
+        own[rows, classes] = (ways % base)[rows]
+        return own, places
 
     def score_one_by_one(self, make: Callable[[Memory], Model]) -> Floats:
         """Score every document by the others, (n_docs, n_classes), by any model that reads a memory."""

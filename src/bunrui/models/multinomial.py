@@ -30,7 +30,7 @@ import numpy as np
 
 from bunrui.kernel.arithmetic import log, log1p
 from bunrui.models.rest import against, log_odds, rest_of_words
-from bunrui.models.scorer import Scorer, Smoothing, positive
+from bunrui.models.scorer import Scorer, Smoothing, of_counts, positive
 from bunrui.models.view import CountView, FeatureCounts
 from bunrui.sparse import Floats
 
@@ -55,8 +55,12 @@ def multinomial(
     unseen = per_word + log(smoothing.value)
 
     def weigh(cells: FeatureCounts) -> Floats:
-        counts = cells.counts / size[cells.classes] if class_norm else cells.counts
-        return log1p(counts / smoothing.by_cell(view, cells))
+        if not smoothing.is_single:
+            counts = cells.counts / size[cells.classes] if class_norm else cells.counts
+            return log1p(counts / smoothing.by_cell(view, cells))
+        if class_norm:
+            return of_counts(lambda n, c: log1p(n / size[c] / smoothing.value), cells.counts, cells.classes)
+        return of_counts(lambda n, _: log1p(n / smoothing.value), cells.counts)
 
     def share(cells: FeatureCounts) -> Floats:
         return log(smoothing.of(view, cells.ids))
