@@ -158,6 +158,7 @@ class LowestDigests:
         self._waiting: list[tuple[Keys, Integers, Integers]] = []  # to be joined with the columns
         self._n_bytes = 0
         self._bounds: dict[Label, int] = {}  # by label, the lowest key that was left out
+        self._first: tuple[int, Drawn] | None = None  # the sample of the first batch, for a number of classes
 
     def add(self, texts: Any, sets: LabelSets, n_classes: int) -> None:
         """Documents were learned; now there are so many classes."""
@@ -168,14 +169,18 @@ class LowestDigests:
             if not len(low):
                 return
             rows, keys, codes, sizes, copies = rows[low], keys[low], codes[low], sizes[low], copies[low]
+        is_common = None
         if len(rows) > MOST_DOCS:
             found, left_out = _take(keys, sets.labels, codes, sizes, n_classes, copies)
             self._leave_out(left_out)
             taken = found.rows[found.is_taken]
             rows, keys, codes, sizes = rows[taken], keys[taken], codes[taken], sizes[taken]
-            copies = found.copies[found.is_taken]
+            copies, is_common = found.copies[found.is_taken], None if self._texts else found.is_common[found.is_taken]
         chosen = [texts[row] for row in rows.tolist()] if isinstance(texts, list) else texts.take(rows).to_pylist()
-        self._append(chosen, list(map(sets.labels.__getitem__, codes.tolist())), keys, sizes, copies)
+        labels = list(map(sets.labels.__getitem__, codes.tolist()))
+        self._append(chosen, labels, keys, sizes, copies)
+        if is_common is not None:
+            self._first = n_classes, Drawn(chosen, labels, copies, is_common)
         self._tighten_if_large(n_classes)
 
     @property
@@ -238,6 +243,8 @@ class LowestDigests:
 
     def draw(self, n_classes: int) -> Drawn:
         """The sample, for so many classes."""
+        if self._first is not None and self._first[0] == n_classes:
+            return self._first[1]
         found, _ = self._lowest(n_classes)
         taken = found.rows[found.is_taken].tolist()
         labels, texts = list(map(self._labels.__getitem__, taken)), list(map(self._texts.__getitem__, taken))
@@ -246,6 +253,7 @@ class LowestDigests:
     def _append(self, texts: list[Any], labels: list[Label], keys: Keys, sizes: Integers, copies: Integers) -> None:
         if not texts:
             return
+        self._first = None
         self._texts += texts
         self._labels += labels
         self._waiting.append((keys, sizes, copies))
@@ -254,7 +262,7 @@ class LowestDigests:
             self._joined()
 
     def _set_columns(self, keys: Keys, sizes: Integers, copies: Integers) -> None:
-        self._columns, self._n_bytes = (keys, sizes, copies), int(sizes.sum())
+        self._columns, self._n_bytes, self._first = (keys, sizes, copies), int(sizes.sum()), None
 
     def _tighten_if_large(self, n_classes: int) -> None:
         """Let go of what is above the sample, once there is much of it."""
