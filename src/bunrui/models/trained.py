@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,15 +23,17 @@ from bunrui.kernel.slices import Mutex
 from bunrui.memory import Batch, Documents, Memory, Parameters
 from bunrui.models.aode import train_aode
 from bunrui.models.counting import several_labels_error
-from bunrui.models.explain import DenseWeights, Word, find, find_word, hold, read, telling_words
 from bunrui.models.heads import HeadForm, Keys, LinearHead, train_arow, train_nbsvm
 from bunrui.models.kinds import MOST_FEATURES, TRAINED, is_kept, reads_table
-from bunrui.models.loo import CountedCorpus
 from bunrui.models.model import Best, Form, KeptForm, Options, Parts, WordForm, WordQuestion, best_of, take, take_ids
 from bunrui.models.twcnb import StepsForm, train_twcnb
 from bunrui.models.view import FeatureCounts, View, select, whole
 from bunrui.sparse import Floats, Integers, Sparse
-from bunrui.views.explanation import Explanation
+
+if TYPE_CHECKING:
+    from bunrui.models.explain import DenseWeights, Word
+    from bunrui.models.loo import CountedCorpus
+    from bunrui.views.explanation import Explanation
 
 T = TypeVar("T")
 
@@ -218,6 +220,8 @@ class Fitted:
 
     def explain(self, document: Any, label: Label | None, against: Label | None) -> Explanation:
         """Explain a label against another: the share of every word in the difference of their scores."""
+        from bunrui.models.explain import find, hold, read  # 10 ms, and predicting needs none
+
         reading = read(self._analyzer, document)
         row = self.rows([document])
         duel = hold(self.classes, self.form.scores(row)[0], label, against)
@@ -231,6 +235,8 @@ class Fitted:
 
     def words(self, question: WordQuestion) -> list[Word]:
         """The words that speak for a label, as `telling_words` has them."""
+        from bunrui.models.explain import find_word, telling_words
+
         question.check(self.classes)
         word = question.word
         ids = self._known_ids() if word is None else find_word(self._view, self._analyzer, word).astype(np.int64)
@@ -238,6 +244,8 @@ class Fitted:
         return telling_words(self._view, known, question, True, self._weigh)
 
     def _weigh(self, cells: FeatureCounts) -> DenseWeights:
+        from bunrui.models.explain import DenseWeights
+
         # Rows of tables have no words: their model answers by itself.
         form = cast(WordForm, self.form)
         return DenseWeights(form.weights(self._columns(cells.ids.astype(np.int64))), self.classes)

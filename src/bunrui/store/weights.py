@@ -26,6 +26,7 @@ import numpy.typing as npt
 from bunrui.classifier import SETTINGS
 from bunrui.counts import Counts
 from bunrui.errors import DamagedError
+from bunrui.kernel.slices import in_turn
 from bunrui.memory import Parameters
 from bunrui.store.codec import Unpacker, pack, pack_json
 from bunrui.store.schema import insert
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from bunrui.store.store import State, Store
 
 _HEADING = "heading"
-_PART_BYTES = 1 << 26
+_PART_BYTES, _MOST_PART_BYTES = 1 << 21, 1 << 26  # of the parts that are written, which threads unpack, and read
 _TYPES = {name: np.dtype(name) for name in ("<f8", "<i8", "<i4", "<i2", "|i1")}
 
 Rows = list[tuple[str, int, bytes]]
@@ -187,7 +188,7 @@ class _StoredArrays(Mapping[str, npt.NDArray[Any]]):
         unpacker = self._unpacker
         dtype, stored, shape = _shape(self._said[name], unpacker)
         found = self._store.db.execute("SELECT part, content FROM weights WHERE name = ? ORDER BY part", (name,))
-        parts = [(part, unpacker.unpack(content, _PART_BYTES)) for part, content in found]
+        parts = list(in_turn(lambda row: (row[0], unpacker.unpack(row[1], _MOST_PART_BYTES)), found))
         content = parts[0][1] if len(parts) == 1 else b"".join(content for _, content in parts)
         in_order = [part for part, _ in parts] == list(range(len(parts)))
         if not in_order or len(content) != stored.itemsize * int(np.prod(shape, dtype=object)):
