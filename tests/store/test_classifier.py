@@ -1049,6 +1049,14 @@ def test_files_without_texts_stay_with_the_plain_default(path: str, keep: str) -
             clf.choose()
 
 
+def test_choosing_in_an_emptied_file_asks_for_documents(path: str) -> None:
+    with bunrui.create(path) as clf:
+        clf.learn(["cheap pills"], ["spam"])
+        clf.unlearn(["cheap pills"], ["spam"])
+        with pytest.raises(StoreError, match=r"has no documents to choose by: call learn\(texts, labels\) first"):
+            clf.choose()
+
+
 def test_a_slim_copy_has_the_chosen_model(path: str, tmp_path: Path) -> None:
     texts, labels = _choosing()
     with bunrui.create(path) as clf:

@@ -270,7 +270,8 @@ class File:
         """Choose the model anew."""
         with self.writing("choose") as transaction:
             if not self._can_choose(self.memory.counts.n_docs, self.store.settings()):
-                hint = "learn into a file with ", Option("keep", "text")
+                anew = "learn into a file with ", Option("keep", "text")
+                hint = (Step("learn"),) if self.store.keep == "text" else anew
                 raise StoreError(f"{self.store.path} has no documents to choose by", hint=hint)
             chosen = self._choose(transaction, self.memory.counts, metric)
         self.classifier.take_on(*chosen)
