@@ -211,6 +211,20 @@ def test_weights_by_count_give_the_same_bits(model: str, documents: list[list[st
         assert np.array_equal(clf.with_model(model).scores([query]), expected[0])
 
 
+@pytest.mark.parametrize("class_norm", [False, True])
+@pytest.mark.parametrize("alpha", [0.3, {"w1": 0.5}])
+def test_many_cells_get_the_weights_of_few(class_norm: bool, alpha: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a table by count and class, or one by one: with λ for each word there is no table."""
+    rng = np.random.default_rng(4)
+    texts = [[f"w{k}" for k in rng.zipf(1.5, size=9) % 40] for _ in range(400)]
+    options = {"class_norm": class_norm, "alpha": alpha}
+    monkeypatch.setattr("bunrui.models.scorer._FEW_CELLS", 1 << 20)
+    one_by_one = TextClassifier("multinomial", **options).learn(texts, rng.integers(4, size=400))
+    expected = one_by_one.scores(texts)
+    monkeypatch.setattr("bunrui.models.scorer._FEW_CELLS", 0)
+    assert np.array_equal(one_by_one.with_model().scores(texts), expected)
+
+
 # Counts
 
 

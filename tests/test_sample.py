@@ -106,6 +106,19 @@ def test_merging_keeps_no_more_than_learning() -> None:
     assert drawn(found) == reference(documents)
 
 
+@given(documents=pairs.filter(lambda documents: len(documents) > 8), more=pairs)
+@settings(max_examples=examples(50))
+def test_the_first_batch_is_drawn_as_any_other(documents: Pairs, more: Pairs) -> None:
+    """For any number of classes, and after every change."""
+    first, by_one = learn(LowestDigests(), documents), LowestDigests()
+    for document in documents:
+        learn(by_one, [document])
+    assert drawn(first) == drawn(by_one)
+    assert first.draw(30)[0] == by_one.draw(30)[0]
+    assert drawn(first.copy()) == drawn(by_one)
+    assert drawn(learn(first, more)) == drawn(learn(by_one, more)) == reference(documents + more)
+
+
 def test_documents_with_several_labels_are_not_taken() -> None:
     found = LowestDigests()
     found.add(["x", "y"], label_sets([["a", "b"], ["a"]], 2, {}), 2)

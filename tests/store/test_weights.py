@@ -556,6 +556,27 @@ BLOBS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+def test_arrays_in_several_parts(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are read in their order; one that is missing or in another place is damage."""
+    monkeypatch.setattr("bunrui.store.weights._PART_BYTES", 64)
+    with learned(path, "arow") as clf:
+        expected = clf.scores(QUERIES)
+    parts = [part for name, part in rows(path) if name == "weights"]
+    assert len(parts) > 2
+    whole = Path(shutil.copy(path, tmp_path / "whole.bunrui"))
+    without_log(whole)
+    assert np.array_equal(scores_of(whole), expected)
+    for damage in (
+        "DELETE FROM weights WHERE name = 'weights' AND part = 1",
+        "UPDATE weights SET part = 99 WHERE name = 'weights' AND part = 1",
+    ):
+        copy = Path(shutil.copy(path, tmp_path / "damaged.bunrui"))
+        edit(copy, damage)
+        with bunrui.open(copy) as clf:
+            assert np.array_equal(clf.scores(QUERIES), expected)
+            assert not clf.check().is_right
+
+
 @pytest.mark.parametrize("damage", [*BLOBS, "gone"])
 @pytest.mark.parametrize("model", quick(1, KEPT))
 def test_every_section_damaged(
