@@ -21,7 +21,9 @@ import bunrui
 from bunrui import TextClassifier
 from bunrui.counts import Counts
 from bunrui.errors import StoreError
+from bunrui.kernel.slices import Mutex
 from bunrui.store import schema
+from bunrui.store.connection import Connection
 from tests.support.waiting import PATIENCE, wait_until
 
 SCRIPT = Path(__file__).resolve().parent.parent.parent / "scripts" / "processes.py"
@@ -273,6 +275,56 @@ def test_two_files_merged_into_each_other(tmp_path: Path) -> None:
         sys.setswitchinterval(interval)
     assert not any(thread.is_alive() for thread in threads), "both wait for each other"
     assert n_merged == 100
+
+
+class Noted(Mutex):
+    """A mutex that says how often it is held."""
+
+    depth = 0
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self.depth += 1
+
+    def __exit__(self, *error: object) -> None:
+        self.depth -= 1
+        super().__exit__(*error)
+
+
+@pytest.mark.parametrize("keep", ["text", "digests", "nothing"])
+def test_statements_run_while_their_thread_has_the_file(
+    tmp_path: Path, keep: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else two threads wait for each other: one has SQLite and waits for Python, to compute a checksum, and one has
+    Python and waits for SQLite."""
+    one, other = (bunrui.create(tmp_path / name, keep=keep).learn([name], ["x"]) for name in "ab")
+    locks: dict[Any, Noted] = {}
+    for clf in (one, other):
+        locks[clf._file.store.db] = clf._file.lock = Noted()
+    alone, execute = [], Connection.execute
+
+    def noted(db: Connection, *args: Any) -> Any:
+        if db in locks and not locks[db].depth:
+            alone.append(args[0])
+        return execute(db, *args)
+
+    monkeypatch.setattr(Connection, "execute", noted)
+    one.learn(["c"], ["y"]).merge(other)
+    one.rename_label("y", "z")
+    one.undo()
+    with one.learning() as session:
+        session.add(["d"], ["y"])
+    one.unlearn(["d"], ["y"])
+    one.drop_label("x")
+    one.undo()
+    one.configure(model="multinomial")
+    one.compact()
+    assert one.check().is_right and not one.refresh()
+    assert len(one.history()) > 5
+    assert one.predict(["c"]).tolist() == ["y"]
+    if keep != "nothing":
+        assert len(list(one.documents())) == 3
+    assert not alone
 
 
 def test_refreshing_in_a_session_that_fails(path: str) -> None:

@@ -188,8 +188,8 @@ class File:
     @contextmanager
     def writing(self, kind: str, **note: Any) -> Iterator[Transaction]:
         """A transaction; its changes of the counts go into the memory when it is written."""
-        self.check_writable(kind)
         with self.use():
+            self.check_writable(kind)
             with self._session():
                 before = self.state
                 transaction = Transaction(self.store, kind, note)
@@ -448,7 +448,7 @@ class File:
             raise StoreError(f"{self.store.path} was opened for reading only: open it with read_only=False to {verb}")
 
     def check_writable(self, verb: str) -> None:
-        """Refuse a change of counts where the file was opened for reading, or lacks some counts."""
+        """Refuse a change of counts where the file was opened for reading, or lacks some counts; call while `use`."""
         self.check_not_read_only(verb)
         check_not_pruned(self.store, verb)
 

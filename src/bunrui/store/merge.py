@@ -50,16 +50,16 @@ def merge(target: File, sources: Sequence[Source], *, unique: bool, kind: str, n
 
     `kind` and `note` go into the list of changes.
     """
-    for source in sources:
-        _check(target, source)
-    typed = [source for source in sources if source.classifier.label_type]
-    for source in typed:
-        check_alike(typed[0].classifier, source.classifier, typed[0].name, source.name)
     files = [source.file for source in sources if source.file is not None]
     with ExitStack() as stack:
         # In one order for everybody: two classifiers may be merged into each other at the same time.
         for file in sorted({target, *files}, key=lambda file: file.key):
             stack.enter_context(file.use())
+        for source in sources:
+            _check(target, source)
+        typed = [source for source in sources if source.classifier.label_type]
+        for source in typed:
+            check_alike(typed[0].classifier, source.classifier, typed[0].name, source.name)
         for file in files:
             file.catch_up()
             stack.enter_context(file.store.reading())
