@@ -23,7 +23,7 @@ pairs = st.lists(st.tuples(st.integers(0, 40).map("text {}".format), st.sampled_
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits that a few short texts exceed."""
-    for name, value in (("MOST_DOCS", 8), ("MOST_BYTES", 80), ("FEW", 2), ("LONGEST", 7)):
+    for name, value in (("MOST_DOCS", 8), ("MOST_BYTES", 40), ("FEW", 2), ("LONGEST", 7)):
         monkeypatch.setattr(sample, name, value)
 
 

@@ -16,6 +16,7 @@ when it needs one.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -60,7 +61,14 @@ class Lowest(NamedTuple):
     is_taken: Booleans
 
 
-def find_lowest(keys: Keys, classes: Integers, sizes: Integers, n_classes: int, copies: Integers) -> Lowest:
+def find_lowest(
+    keys: Keys,
+    classes: Integers,
+    sizes: Integers,
+    n_classes: int,
+    copies: Integers,
+    border: tuple[int, int] = (_NO_BOUND, 0),
+) -> Lowest:
     """Take documents.
 
     Parameters
@@ -71,6 +79,8 @@ def find_lowest(keys: Keys, classes: Integers, sizes: Integers, n_classes: int, 
         The place of the label of each in the sorted list of labels; bytes; how often it was learned.
     n_classes : int
         Classes in all: these documents may be of fewer.
+    border : (int, int)
+        Key and class of the first document that is missing here: from there on, none is common.
 
     Examples
     --------
@@ -90,6 +100,8 @@ def find_lowest(keys: Keys, classes: Integers, sizes: Integers, n_classes: int, 
         rows, n_copies = order[starts], np.add.reduceat(copies[order], starts)
     n_bytes = sizes[rows]
     is_common = (np.arange(len(rows)) < MOST_DOCS) & (np.cumsum(n_bytes) <= MOST_BYTES)
+    key, by_key = np.uint64(border[0]), keys[rows]
+    is_common &= (by_key < key) | ((by_key == key) & (classes[rows] < border[1]))
     few = min(FEW, MOST_DOCS // max(n_classes, 1))
     by_class, first, ranks = _ranked(classes[rows])
     so_far = np.cumsum(n_bytes[by_class])
@@ -158,7 +170,7 @@ class LowestDigests:
         self._waiting: list[tuple[Keys, Integers, Integers]] = []  # to be joined with the columns
         self._n_bytes = 0
         self._bounds: dict[Label, int] = {}  # by label, the lowest key that was left out
-        self._first: tuple[int, Drawn] | None = None  # the sample of the first batch, for a number of classes
+        self._first: tuple[int, Drawn] | None = None  # of the first batch, for a number of classes; until a change
 
     def add(self, texts: Any, sets: LabelSets, n_classes: int) -> None:
         """Documents were learned; now there are so many classes."""
@@ -171,7 +183,7 @@ class LowestDigests:
             rows, keys, codes, sizes, copies = rows[low], keys[low], codes[low], sizes[low], copies[low]
         is_common = None
         if len(rows) > MOST_DOCS:
-            found, left_out = _take(keys, sets.labels, codes, sizes, n_classes, copies)
+            found, left_out = self._take(keys, sets.labels, codes, sizes, n_classes, copies)
             self._leave_out(left_out)
             taken = found.rows[found.is_taken]
             rows, keys, codes, sizes = rows[taken], keys[taken], codes[taken], sizes[taken]
@@ -292,7 +304,23 @@ class LowestDigests:
         """The documents that are taken, and for each label the lowest key that is not."""
         codes = {label: code for code, label in enumerate(dict.fromkeys(self._labels))}
         classes = np.array(list(map(codes.__getitem__, self._labels)), np.int64)
-        return _take(self._keys, list(codes), classes, self._sizes, n_classes, self._copies)
+        return self._take(self._keys, list(codes), classes, self._sizes, n_classes, self._copies)
+
+    def _take(
+        self, keys: Keys, labels: list[Label], codes: Integers, sizes: Integers, n_classes: int, copies: Integers
+    ) -> tuple[Lowest, dict[Label, int]]:
+        """Take documents, and find the lowest key of each label that is left out; `codes` are places in `labels`."""
+        in_order, border = sorted(labels), (_NO_BOUND, 0)
+        if self._bounds:
+            key, label = min((key, label) for label, key in self._bounds.items())
+            border = key, bisect_left(in_order, label)
+        rank = {label: k for k, label in enumerate(in_order)}
+        ranks = np.array([rank[label] for label in labels], np.int64)
+        found = find_lowest(keys, ranks[codes], sizes, n_classes, copies, border)
+        rest = found.rows[~found.is_taken][::-1]
+        first = np.full(len(labels), -1)
+        first[codes[rest]] = rest  # the last one that is written stays: the lowest
+        return found, {labels[code]: int(keys[first[code]]) for code in np.flatnonzero(first >= 0).tolist()}
 
     def _leave_out(self, bounds: Mapping[Label, int]) -> None:
         """Leave out all keys from some bounds on: nobody knows which documents were left out there before."""
@@ -303,19 +331,6 @@ class LowestDigests:
         each = zip(self._keys.tolist(), self._labels, strict=True)
         is_below = [key < self._bounds.get(label, key + 1) for key, label in each]
         self._keep(np.flatnonzero(np.array(is_below, bool)))
-
-
-def _take(
-    keys: Keys, labels: list[Label], codes: Integers, sizes: Integers, n_classes: int, copies: Integers
-) -> tuple[Lowest, dict[Label, int]]:
-    """Take documents, and find the lowest key of each label that is left out; `codes` are places in `labels`."""
-    ranks = np.empty(len(labels), np.int64)
-    ranks[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels))
-    found = find_lowest(keys, ranks[codes], sizes, n_classes, copies)
-    rest = found.rows[~found.is_taken][::-1]
-    first = np.full(len(labels), -1)
-    first[codes[rest]] = rest  # the last one that is written stays: the lowest
-    return found, {labels[code]: int(keys[first[code]]) for code in np.flatnonzero(first >= 0).tolist()}
 
 
 def _documents_of(texts: Any, sets: LabelSets) -> tuple[Integers, Keys, Integers, Integers, Integers]:

@@ -188,8 +188,9 @@ class File:
     @contextmanager
     def writing(self, kind: str, **note: Any) -> Iterator[Transaction]:
         """A transaction; its changes of the counts go into the memory when it is written."""
+        self.check_not_read_only(kind)
         with self.use():
-            self.check_writable(kind)
+            check_not_pruned(self.store, kind)
             with self._session():
                 before = self.state
                 transaction = Transaction(self.store, kind, note)
@@ -270,8 +271,9 @@ class File:
         """Choose the model anew."""
         with self.writing("choose") as transaction:
             if not self._can_choose(self.memory.counts.n_docs, self.store.settings()):
-                anew = "learn into a file with ", Option("keep", "text")
-                hint = (Step("learn"),) if self.store.keep == "text" else anew
+                hint: tuple[Step | Option | str, ...] = "learn into a file with ", Option("keep", "text")
+                if self.store.keep == "text":
+                    hint = (Step("learn"),)
                 raise StoreError(f"{self.store.path} has no documents to choose by", hint=hint)
             chosen = self._choose(transaction, self.memory.counts, metric)
         self.classifier.take_on(*chosen)
@@ -447,11 +449,6 @@ class File:
         if self.read_only:
             raise StoreError(f"{self.store.path} was opened for reading only: open it with read_only=False to {verb}")
 
-    def check_writable(self, verb: str) -> None:
-        """Refuse a change of counts where the file was opened for reading, or lacks some counts; call while `use`."""
-        self.check_not_read_only(verb)
-        check_not_pruned(self.store, verb)
-
     # As `bunrui.memory.Documents`: the documents of the log, for models that are trained from them
 
     def check(self, model: str) -> None:
@@ -531,7 +528,10 @@ def find_weights(store: Store, options: Mapping[str, Any], counts: Counts) -> St
 
 
 def check_not_pruned(store: Store, verb: str) -> None:
-    """Refuse to change the counts of a file that lacks some, or has weights that cannot be trained again."""
+    """Refuse to change the counts of a file that lacks some, or has weights that cannot be trained again.
+
+    It reads the file: call while `use`.
+    """
     model = store.settings().get("model") if store.keep != "text" else None
     if isinstance(model, str) and kind_of(model).needs_documents:
         problem = f"{store.path} has the weights of {model}, and no documents to train it again"

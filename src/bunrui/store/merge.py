@@ -50,16 +50,18 @@ def merge(target: File, sources: Sequence[Source], *, unique: bool, kind: str, n
 
     `kind` and `note` go into the list of changes.
     """
+    target.check_not_read_only("merge")
+    for source in sources:
+        _check(target, source)
+    typed = [source for source in sources if source.classifier.label_type]
+    for source in typed:
+        check_alike(typed[0].classifier, source.classifier, typed[0].name, source.name)
     files = [source.file for source in sources if source.file is not None]
     with ExitStack() as stack:
-        # In one order for everybody: two classifiers may be merged into each other at the same time.
-        for file in sorted({target, *files}, key=lambda file: file.key):
+        # In one order for everybody: two classifiers may be merged into each other at the same time, and a file may be
+        # open twice.
+        for file in sorted({target, *files}, key=lambda file: (file.key, id(file))):
             stack.enter_context(file.use())
-        for source in sources:
-            _check(target, source)
-        typed = [source for source in sources if source.classifier.label_type]
-        for source in typed:
-            check_alike(typed[0].classifier, source.classifier, typed[0].name, source.name)
         for file in files:
             file.catch_up()
             stack.enter_context(file.store.reading())
@@ -118,7 +120,6 @@ def _sum(sources: Sequence[Source]) -> Counts:
 
 def _check(target: File, source: Source) -> None:
     """Refuse a classifier that does not fit, before anything is written."""
-    target.check_writable("merge")
     mine, other = target.store, source.classifier
     check_alike(target.classifier, other, mine.path, source.name)
     if source.file is None:
