@@ -19,6 +19,7 @@ import bunrui
 from bunrui import ComplementNB, MultinomialNB, TextClassifier
 from bunrui.errors import OptionError, UnlearnError
 from bunrui.kernel import best
+from bunrui.kernel.arithmetic import log1p
 from bunrui.kernel.postings import HOLES, USED
 from bunrui.kernel.workspace import ITEMS
 from bunrui.models import MODELS, linear
@@ -216,13 +217,21 @@ def test_weights_by_count_give_the_same_bits(model: str, documents: list[list[st
 def test_many_cells_get_the_weights_of_few(class_norm: bool, alpha: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a table by count and class, or one by one: with λ for each word there is no table."""
     rng = np.random.default_rng(4)
-    texts = [[f"w{k}" for k in rng.zipf(1.5, size=9) % 40] for _ in range(400)]
+    texts = [[f"w{k}" for k in rng.integers(500, size=9)] for _ in range(400)]
     options = {"class_norm": class_norm, "alpha": alpha}
     monkeypatch.setattr("bunrui.models.scorer._FEW_CELLS", 1 << 20)
     one_by_one = TextClassifier("multinomial", **options).learn(texts, rng.integers(4, size=400))
     expected = one_by_one.scores(texts)
+    sizes = []
+
+    def noted(values: Any) -> Any:
+        sizes.append(len(values))
+        return log1p(values)
+
+    monkeypatch.setattr("bunrui.models.multinomial.log1p", noted)
     monkeypatch.setattr("bunrui.models.scorer._FEW_CELLS", 0)
     assert np.array_equal(one_by_one.with_model().scores(texts), expected)
+    assert (max(sizes) < 100) == (alpha == 0.3)
 
 
 # Counts

@@ -361,7 +361,7 @@ def _collect(
     n_parts = len(v.loads)
     state = parts.state.reshape(n_parts, kernel.STATES)
     state[:, [kernel.STREAM, kernel.AT_WORD]] = 0, -1
-    bounds = _cut(n_parts, int(streams.taken.sum()) * kernel.BLOCK)
+    bounds = _among_threads(n_parts, int(streams.taken.sum()) * kernel.BLOCK)
     while True:
 
         def add(lo: int, hi: int, v: Vocabulary = v, parts: Parts = parts) -> int:
@@ -385,7 +385,7 @@ def _collect(
             parts = parts._replace(**{name: _longer(getattr(parts, name), n_parts) for name in _BY_CELL})
 
 
-def _cut(n_parts: int, n_records: int) -> list[int]:
+def _among_threads(n_parts: int, n_records: int) -> list[int]:
     """Where to cut partitions, which have so many records or cells together."""
     return stretches(n_parts, max(1, n_parts * _RECORDS_WORTH_A_THREAD // max(n_records, 1)))
 
@@ -441,7 +441,7 @@ def _arranged(v: Vocabulary, parts: Parts, sets: LabelSets, fingerprint: str) ->
         sums = np.zeros((2, n_groups), np.int64)
         return run(kernel.arrange, lo, hi, parts, bases.reshape(-1), v, p, sums.reshape(-1)), sums
 
-    done = each_slice(arrange, _cut(n_parts, n_cells))
+    done = each_slice(arrange, _among_threads(n_parts, n_cells))
     sums = reduce(add, [each for _, each in done])
     p.size[:] = n_cells, n_features, sum(left_out for left_out, _ in done)
     return _with_totals(v, p, sums, sets, fingerprint)

@@ -15,7 +15,7 @@ from bunrui.counts import Counts, Label
 from bunrui.errors import OptionError
 from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.memory import Memory
-from bunrui.models.kinds import MODELS, VARIANTS, Counting
+from bunrui.models.kinds import MODELS, VARIANTS, Counting, scorer_of_nothing
 from bunrui.models.linear import Reader, log_sum_exp
 from bunrui.models.model import Best, Options, WordQuestion
 from bunrui.models.rest import log_label_prior
@@ -154,8 +154,8 @@ class CountingModel:
 
     @property
     def scorer_of_nothing(self) -> Scorer:
-        """The scorer of no counts: it tells whether the model counts documents, and reads presence."""
-        return self.kind.scorer_of_nothing(**self._variants)
+        """The scorer of no counts."""
+        return scorer_of_nothing(self.kind, **self._variants)
 
     def explain(self, text: Any, label: Label | None, against: Label | None) -> Explanation:
         """Explain a label against another: the share of every feature of a text in the difference of their scores."""

@@ -90,11 +90,7 @@ class Counting:
     @property
     def presence(self) -> bool:
         """Whether a word counts once in a document, however often it occurs."""
-        return self.scorer_of_nothing().presence
-
-    def scorer_of_nothing(self, **variants: bool) -> Scorer:
-        """The scorer of no counts: it tells whether the model counts documents, and reads presence."""
-        return _scorer_of_nothing(self, **variants)
+        return scorer_of_nothing(self).presence
 
     def scorer(self, view: CountView, smoothing: Smoothing, prior: Floats, **variants: bool) -> Scorer:
         """The model of some counts.
@@ -156,7 +152,8 @@ MOST_FEATURES = 500
 
 
 @cache
-def _scorer_of_nothing(kind: Counting, **variants: bool) -> Scorer:
+def scorer_of_nothing(kind: Counting, **variants: bool) -> Scorer:
+    """The scorer of no counts, whatever the smoothing: it tells whether the model counts documents, reads presence …"""
     import numpy as np
 
     from bunrui.counts import Counts

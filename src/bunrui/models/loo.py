@@ -599,22 +599,23 @@ class CountedCorpus:
 
     def _priors_without(self, log_prior: Callable[[Docs], Floats], *, by_label: bool) -> Priors:
         """log P(c) without each document."""
-        counts, (own, ways) = self.counts, self._ways
+        counts, (ways, places) = self.counts, self._ways
+        base = int(self._copies.max(initial=0)) + 1
+        own = np.zeros((len(ways), len(counts.labels)), np.int64)
+        rows, classes = classes_of(self._labels, ways // base)
+        own[rows, classes] = (ways % base)[rows]
 
         def without(own: Any) -> Floats:
             return log_prior(Docs(counts.labels, counts.doc_count - own, counts.n_docs - 1))
 
-        return Priors(np.choose(own, [without(0), without(1)]) if by_label else without(own), ways)
+        return Priors(np.choose(own, [without(0), without(1)]) if by_label else without(own), places)
 
     @cached_property
     def _ways(self) -> tuple[Integers, Integers]:
-        """The documents that a document takes from each class, in every way there is; the way of each document."""
+        """The labels and copies that documents have, as numbers, each once; the place of each document among them."""
         base = int(self._copies.max(initial=0)) + 1
         ways, places = np.unique(self._sets.groups * base + self._copies, return_inverse=True)
-        own = np.zeros((len(ways), len(self.counts.labels)), np.int64)
-        rows, classes = classes_of(self._labels, ways // base)
-        own[rows, classes] = (ways % base)[rows]
-        return own, places
+        return ways, places
 
     def score_one_by_one(self, make: Callable[[Memory], Model]) -> Floats:
         """Score every document by the others, (n_docs, n_classes), by any model that reads a memory."""

@@ -30,7 +30,7 @@ import numpy as np
 
 from bunrui.kernel.arithmetic import log, log1p
 from bunrui.models.rest import against, log_odds, rest_of_words
-from bunrui.models.scorer import Scorer, Smoothing, of_counts, positive
+from bunrui.models.scorer import Scorer, Smoothing, by_count_and_class, positive
 from bunrui.models.view import CountView, FeatureCounts
 from bunrui.sparse import Floats
 
@@ -59,8 +59,8 @@ def multinomial(
             counts = cells.counts / size[cells.classes] if class_norm else cells.counts
             return log1p(counts / smoothing.by_cell(view, cells))
         if class_norm:
-            return of_counts(lambda n, c: log1p(n / size[c] / smoothing.value), cells.counts, cells.classes)
-        return of_counts(lambda n, _: log1p(n / smoothing.value), cells.counts)
+            return by_count_and_class(lambda n, c: log1p(n / size[c] / smoothing.value), cells.counts, cells.classes)
+        return by_count_and_class(lambda n, _: log1p(n / smoothing.value), cells.counts)
 
     def share(cells: FeatureCounts) -> Floats:
         return log(smoothing.of(view, cells.ids))

@@ -359,10 +359,12 @@ def once_each(cells: FeatureCounts) -> Once:
     return once, np.asarray(np.repeat(once.starts - 1, cells.lengths) + cells.counts)
 
 
-def of_counts(value: Callable[[Any, Any], Floats], counts: npt.NDArray[Any], classes: Any = 0) -> Floats:
-    """A value of the count and the class of every cell: where many cells are alike, of each pair once.
+def by_count_and_class(value: Callable[[Any, Any], Floats], counts: npt.NDArray[Any], classes: Any = 0) -> Floats:
+    """A value of the count of every cell, and of its class where these are given: where many are alike, of each once.
 
-    >>> of_counts(lambda n, c: n / (c + 2), np.array([3, 1, 3]), np.array([0, 1, 0])).round(2).tolist()
+    `once_each` is for values that depend on the feature, too.
+
+    >>> by_count_and_class(lambda n, c: n / (c + 2), np.array([3, 1, 3]), np.array([0, 1, 0])).round(2).tolist()
     [1.5, 0.33, 1.5]
     """
     if len(counts) > _FEW_CELLS and counts.dtype.kind == "i":

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from bunrui.store.store import State, Store
 
 _HEADING = "heading"
-_PART_BYTES, _MOST_PART_BYTES = 1 << 21, 1 << 26  # of the parts that are written, which threads unpack, and read
+_PART_BYTES = 1 << 21  # threads unpack the parts of an array
+_MOST_PART_BYTES = 1 << 26  # as older versions wrote them
 _TYPES = {name: np.dtype(name) for name in ("<f8", "<i8", "<i4", "<i2", "|i1")}
 
 Rows = list[tuple[str, int, bytes]]
