@@ -270,6 +270,27 @@ def test_with_model() -> None:
     assert clf.with_model(alpha=2.0).get_params() == {**clf.effective_options, "alpha": 2.0}
 
 
+@pytest.mark.parametrize("in_file", [False, True])
+def test_options_that_fix_a_model_hold_beside_auto(in_file: bool, tmp_path: Path) -> None:
+    """A choice says nothing of them, and its λ is no α of another smoothing."""
+    plain = TextClassifier(choice.PLAIN.model).learn(*corpus(300))
+    clf = bunrui.create(tmp_path / "a") if in_file else TextClassifier()
+    clf.learn(*corpus(300))
+    assert clf.model_ is not None and clf.model_.candidate != PLAIN
+    queries = corpus(50, seed=1)[0]
+    for options in ({"alpha": 50.0}, {"smoothing": "map"}, {"smoothing": "mle"}, {"max_features": 20}):
+        twin = clf.with_model("auto", **options)
+        assert np.array_equal(twin.scores(queries), plain.with_model(**options).scores(queries))
+        assert twin.model_ is not None and twin.model_.describe().endswith(f"{next(iter(options))} is given")
+        assert not twin.is_calibrated
+    for smoothing in ("map", "mle"):
+        chosen = clf.with_model(smoothing=smoothing)
+        named = clf.with_model(
+            clf.model_.candidate.model, against_rest=chosen.against_rest, class_norm=chosen.class_norm
+        )
+        assert np.array_equal(chosen.scores(queries), named.with_model(smoothing=smoothing).scores(queries))
+
+
 def test_a_question_is_answered_by_one_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another thread chooses while a model is made, or between its scores and their probabilities."""
     texts, labels = corpus(600)

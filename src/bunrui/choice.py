@@ -41,7 +41,7 @@ from bunrui.sparse import Floats, Integers
 if TYPE_CHECKING:
     from bunrui.models.loo import CountedCorpus
 
-__all__ = ["AUTO", "METRICS", "PLAIN", "Candidate", "Choice", "Evidence", "LeftOut", "choose", "is_due", "why_not"]
+__all__ = ["AUTO", "METRICS", "PLAIN", "Candidate", "Choice", "Evidence", "LeftOut", "choose", "fixed_by", "is_due", "why_not"]
 
 
 METRICS = ("accuracy", "macro_f1")
@@ -248,9 +248,14 @@ def is_due(choice: Choice | None, n_docs: int, n_labels: int) -> bool:
     return not choice.n_docs / 2 < n_docs < 2 * choice.n_docs
 
 
+def fixed_by(options: Mapping[str, Any]) -> list[str]:
+    """The options with which the user has said how counts are read: then there is nothing to choose."""
+    return [name for name, usual in _FIXED.items() if options[name] != usual]
+
+
 def why_not(counts: Counts, options: Mapping[str, Any]) -> str | None:
     """Why no model can be chosen, whatever the sample; None where one can be."""
-    fixed = [name for name, usual in _FIXED.items() if options[name] != usual]
+    fixed = fixed_by(options)
     if fixed:
         return f"{' and '.join(fixed)} {'is' if len(fixed) == 1 else 'are'} given"
     if len(counts.live_labels) < 2:

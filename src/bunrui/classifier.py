@@ -15,7 +15,7 @@ from bunrui.analysis import Analyzer, AnalyzerSpec, analyzer_of
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import documents_of, n_docs_of
 from bunrui.calibration import Calibration, Unfitted, digest_of, lengths_of
-from bunrui.choice import PLAIN, USUAL_SCORES, Choice, LeftOut, choose, is_due, why_not
+from bunrui.choice import PLAIN, USUAL_SCORES, Choice, LeftOut, choose, fixed_by, is_due, why_not
 from bunrui.counts import Counts, Label
 from bunrui.engines.count import count
 from bunrui.engines.labelgroups import LabelSets, copies_of, label_sets, weights_of
@@ -168,7 +168,7 @@ class AnyClassifier(ABC):
         """
         if self.model != AUTO:
             return None
-        if self.choice is not None:
+        if self.choice is not None and not (self.choice.evidence and fixed_by(self.settings)):
             return self.choice
         with self.memory.lock.read():
             if not self.counts.n_docs:
@@ -803,6 +803,8 @@ class TextClassifier(AnyClassifier):
         if "analyzer" in options:
             raise OptionError("another analyzer has other counts: make a new classifier and learn the texts again")
         has = self.get_params() if model else self.effective_options
+        if options.get("smoothing", has["smoothing"]) != has["smoothing"]:
+            has = has | {"alpha": self.alpha}  # a λ that was chosen is that of another smoothing
         options = complete_options(options | ({"model": model} if model else {}))
         twin = type(self)(**(has | options)).attach(self.memory, self._calibration, self.choice)
         twin._reads_pool = False
@@ -874,10 +876,10 @@ def check_among(labels: Labels, classes: Sequence[Label] | None) -> None:
 
 
 def resolve(options: dict[str, Any], choice: Choice | None) -> dict[str, Any]:
-    """Options with the model that was chosen in place of `auto`."""
+    """Options with the model that was chosen in place of `auto`; a choice says nothing of options that fix a model."""
     if options["model"] != AUTO:
         return options
-    if choice is None or choice.candidate == PLAIN:
+    if choice is None or choice.candidate == PLAIN or fixed_by(options):
         return options | {"model": DEFAULT_MODEL}
     return options | choice.options
 
