@@ -41,7 +41,19 @@ from bunrui.sparse import Floats, Integers
 if TYPE_CHECKING:
     from bunrui.models.loo import CountedCorpus
 
-__all__ = ["AUTO", "METRICS", "PLAIN", "Candidate", "Choice", "Evidence", "LeftOut", "choose", "fixed_by", "is_due", "why_not"]
+__all__ = [
+    "AUTO",
+    "METRICS",
+    "PLAIN",
+    "Candidate",
+    "Choice",
+    "Evidence",
+    "LeftOut",
+    "choose",
+    "fixed_by",
+    "is_due",
+    "why_not",
+]
 
 
 METRICS = ("accuracy", "macro_f1")

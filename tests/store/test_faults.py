@@ -318,8 +318,7 @@ def test_a_full_disk(scenario: Callable[..., str], tmp_path: Path) -> None:
 # --- no right to write
 
 
-def as_nobody(folder: str) -> list[str]:
-    """What a process without rights reads when it tries to write; it may read."""
+def become_nobody() -> None:
     if os.geteuid() == 0:
         # Everything is imported first: nobody may not even read the Python of root.
         with tempfile.TemporaryDirectory() as other, learned(os.path.join(other, "x"), 3) as clf:
@@ -328,6 +327,11 @@ def as_nobody(folder: str) -> list[str]:
             clf.predict([text(1)])
         os.setgid(65534)
         os.setuid(65534)
+
+
+def as_nobody(folder: str) -> list[str]:
+    """What a process without rights reads when it tries to write; it may read."""
+    become_nobody()
     path = os.path.join(folder, "mail.bunrui")
     messages = []
     for change in (
@@ -367,3 +371,27 @@ def test_no_right_to_write(kind: str) -> None:
         cannot_change,
         f"{os.path.join(folder, 'slim.bunrui')}: {cannot_create}",
     ]
+
+
+def change_as_nobody(path: str) -> str:
+    """What a process reads that may write beside a file, and not into it."""
+    become_nobody()
+    with bunrui.open(path) as clf:
+        assert clf.predict([text(1)])[0] == "ham"
+        with pytest.raises(StoreError) as caught:
+            clf.learn(["more"], ["new"])
+        assert clf.refresh() is False and clf.predict([text(1)])[0] == "ham"
+    return str(caught.value)
+
+
+def test_a_refused_change_leaves_nothing_beside_the_file() -> None:
+    """What is left would have the mode of the file, and keep out its owner later."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "mail.bunrui")
+        learned(path, 3).close()
+        os.chmod(path, 0o444)
+        os.chmod(folder, 0o777)
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            message = pool.submit(change_as_nobody, path).result(PATIENCE)
+        assert message == f"{path} cannot be written: check its permissions and those of its folder"
+        assert os.listdir(folder) == ["mail.bunrui"]

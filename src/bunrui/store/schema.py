@@ -147,7 +147,8 @@ def connect(path: str, *, read_only: bool, name: str | None = None) -> Connectio
         mode = "mode=rw"
         if not read_only and not is_own:
             raise StoreError(f"{path}-wal belongs to a file that was here before: delete it, and {path}-shm")
-        if read_only and not may_write:
+        # Files that SQLite makes beside a file that nobody may write cannot be written either: they would stay so.
+        if not may_write and (read_only or not os.access(path, os.W_OK)):
             # Without the right to write, SQLite shares a file with a writer only if its journal is there.
             mode = "mode=ro" if is_own and os.path.exists(f"{path}-wal") else "immutable=1"
         with explain_errors(name):

@@ -148,10 +148,11 @@ class Store:
     def reconnect(self) -> None:
         """Look again at a file that this process has no right to share with a writer."""
         self.check_place()
-        if self._read_only and not self.db.may_write:
+        if not self.db.may_write:
             self.db.close()
-            self._db = connect(self._at, read_only=True, name=self.path)
-            set_to_read(self._db)
+            self._db = connect(self._at, read_only=self._read_only, name=self.path)
+            if self._read_only:
+                set_to_read(self._db)
 
     @property
     def is_in_place(self) -> bool:
