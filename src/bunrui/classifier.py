@@ -180,13 +180,19 @@ class AnyClassifier(ABC):
         return self.memory.why_no_sample
 
     @abstractmethod
-    def choose(self, metric: str = "accuracy") -> Choice:
+    def choose(self, metric: str | None = None) -> Choice:
         """Choose the model that `model="auto"` stands for anew, by the learned documents.
 
         Parameters
         ----------
-        metric : {"accuracy", "macro_f1"}
+        metric : {"accuracy", "macro_f1"}, optional
+            By default that of the last choice; at first, accuracy.
         """
+
+    @property
+    def _metric(self) -> str:
+        """The metric of the last choice."""
+        return "accuracy" if self.choice is None else self.choice.metric
 
     def _check_auto(self) -> None:
         if self.model != AUTO:
@@ -751,14 +757,14 @@ class TextClassifier(AnyClassifier):
         elif is_other:
             self._choose(None)
 
-    def choose(self, metric: str = "accuracy") -> Choice:
+    def choose(self, metric: str | None = None) -> Choice:
         """Choose the model that `model="auto"` stands for anew, from the sample that is kept."""
         self._check_auto()
         self.check_options()
         if self.memory.sample is None:
             problem = f"there are no documents to choose by: {self.memory.why_no_sample}"
             raise NotLearnedError(problem, hint=(Step("learn"),))
-        self._choose(metric)
+        self._choose(metric or self._metric)
         found = self.model_
         assert found is not None
         return found

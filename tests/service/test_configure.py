@@ -85,6 +85,13 @@ def test_calibrate_and_choose(own: Server) -> None:
     changed(own, "/v1/choose")
     assert info(own)["choice"]["n_docs"] == len(TEXTS)
     assert own.client.post("/v1/undo").json()["undone"] == "choose"
+    for body, metric in (({"metric": "macro_f1"}, "macro_f1"), ({}, "macro_f1"), ({"metric": "accuracy"}, "accuracy")):
+        changed(own, "/v1/choose", json=body)
+        assert info(own)["choice"]["metric"] == metric
+    for body in ({"metric": "f1"}, {"by": "macro_f1"}):
+        problem(own.client.post("/v1/choose", json=body), 422, "invalid")
+    for _ in range(3):
+        assert own.client.post("/v1/undo").json()["undone"] == "choose"
 
 
 def test_what_is_refused_says_what_to_do(own: Server) -> None:

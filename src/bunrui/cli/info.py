@@ -184,7 +184,9 @@ def set_(file: Classifier, model: Model) -> None:
 
 def choose(
     file: Classifier,
-    metric: Literal["accuracy", "macro_f1"] = option("NAME", "What counts: accuracy or macro_f1.", default="accuracy"),
+    metric: Literal["accuracy", "macro_f1"] | None = option(
+        "NAME", "What counts: accuracy or macro_f1. By default that of the last choice; at first, accuracy."
+    ),
     json: bool = flag("The choice and its evidence, as JSON."),
 ) -> None:
     """Choose the model that suits the documents of a classifier.
@@ -214,7 +216,7 @@ def choose(
         return
     for each in chosen.evidence:
         print(f"{each.value:.4f}  {each.candidate.describe()}")
-    say(f"chose {chosen.describe()}")
+    say(f"{'chose' if chosen.evidence else f'no model was chosen, {file} has'} {chosen.describe()}")
 
 
 def say_choice(classifier: AnyClassifier, before: Choice | None) -> None:

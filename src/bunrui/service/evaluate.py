@@ -85,14 +85,15 @@ def add_evaluate(api: Api, service: Service) -> None:
         change = service.sign(request, served.set_model)
         return service.start_change("set", lambda _: service.writer.call(change, model))
 
-    @api.add("POST /v1/choose", schemas.Job, 409, status=202, kind="choose", token=True)
+    @api.add("POST /v1/choose", schemas.Job, 409, status=202, kind="choose", body=schemas.Choose, token=True)
     async def choose(request: Request) -> Response:
         """Choose anew the model that auto stands for.
 
         As `bunrui choose` does.
         """
+        metric = (await service.body(schemas.Choose, request)).metric
         change = service.sign(request, served.choose)
-        return service.start_change("choose", lambda _: service.writer.call(change))
+        return service.start_change("choose", lambda _: service.writer.call(change, metric))
 
     @api.add("POST /v1/calibrate", schemas.Job, 409, status=202, kind="calibrate", token=True)
     async def calibrate(request: Request) -> Response:

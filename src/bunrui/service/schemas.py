@@ -264,6 +264,18 @@ class SetModel(Body):
     model: str
 
 
+class Choose(Body):
+    """How to choose a model.
+
+    Attributes
+    ----------
+    metric
+        What counts; null for that of the last choice, at first accuracy.
+    """
+
+    metric: Literal["accuracy", "macro_f1"] | None = None
+
+
 class Audit(Body):
     """The documents to leave out.
 

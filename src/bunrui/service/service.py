@@ -205,9 +205,9 @@ class Served:
         """Read the counts by another model from now on."""
         return self._reread(self.classifier.configure, model=model)
 
-    def choose(self) -> schemas.Changed:
+    def choose(self, metric: str | None) -> schemas.Changed:
         """Choose anew what auto stands for."""
-        return self._reread(self.classifier.choose)
+        return self._reread(self.classifier.choose, metric)
 
     def calibrate(self, calibration: Calibration) -> schemas.Changed:
         """Take on a calibration."""

@@ -498,12 +498,12 @@ class StoredClassifier(AnyClassifier):
             return "the documents are not kept"
         return f"nothing was chosen yet; 'bunrui choose {self.path}' does it"  # learned within some memory
 
-    def choose(self, metric: str = "accuracy") -> Choice:
+    def choose(self, metric: str | None = None) -> Choice:
         """Choose the model that `model="auto"` stands for anew, by the documents of the file; `undo` takes it back."""
         self._check_auto()
         if self._is_twin:
             raise OptionError("a model is chosen for a file: ask the classifier that `open` gave")
-        self._file.choose(metric)
+        self._file.choose(metric or self._metric)
         assert self.choice is not None
         return self.choice
 
