@@ -226,7 +226,23 @@ def test_nothing_to_choose() -> None:
 def test_merging_what_keeps_no_sample() -> None:
     texts, labels = corpus(200)
     clf = TextClassifier().learn(texts, labels).merge(TextClassifier("binary").learn(texts, labels))
-    assert clf.model_ is not None and clf.model_.reason == "its documents are not kept"
+    assert clf.model_ is not None and clf.model_.reason == "documents that were merged are not kept"
+    with pytest.raises(NotLearnedError, match="not kept: learn all documents into a new classifier"):
+        clf.choose()
+
+
+def test_kept_documents_are_a_sample_too() -> None:
+    """They are there because a trained model was asked for first."""
+    texts, labels = corpus(300)
+    expected = TextClassifier().learn(texts, labels).model_
+    assert expected is not None and expected.evidence
+    trained = TextClassifier("nbsvm").learn(texts[:100], labels[:100]).learn(texts[100:], labels[100:])
+    assert TextClassifier().merge(trained).model_ == expected
+    assert (
+        TextClassifier().learn(texts[:7], labels[:7]).merge(TextClassifier("arow").learn(texts[7:], labels[7:])).model_
+        == expected
+    )
+    assert trained.set_params(model="auto").model_ == expected
 
 
 def test_unlearning_another_text_than_was_learned() -> None:

@@ -20,7 +20,7 @@ from bunrui.counts import Counts, Label
 from bunrui.engines.count import count
 from bunrui.engines.labelgroups import LabelSets, copies_of, label_sets, weights_of
 from bunrui.engines.stream import annotate
-from bunrui.errors import LabelError, MismatchError, NotLearnedError, Option, OptionError, Step, check_whole
+from bunrui.errors import LabelError, MismatchError, NotLearnedError, Option, OptionError, check_whole
 from bunrui.kernel.slices import Mutex
 from bunrui.labels import check_types, given_label, noun_of, type_of
 from bunrui.memory import KeptPool, Memory, PoolTexts, by_digest, lasting
@@ -616,8 +616,12 @@ class TextClassifier(AnyClassifier):
             self.memory.keep_documents()
         # A sample of later documents would say nothing of all; a file takes one from its log.
         memory = self.memory
-        if self.model == AUTO and not memory.counts.n_docs and memory.sample is None and not memory.is_of_file:
-            memory.sample = LowestDigests()
+        if self.model == AUTO and memory.sample is None and not memory.is_of_file:
+            if not memory.counts.n_docs:
+                memory.sample = LowestDigests()
+            elif memory.kept is not None:
+                memory.sample = LowestDigests()
+                memory.sample.add_batches(memory.kept.batches(None)[1], len(memory.counts.live.labels))
 
     def __repr__(self) -> str:
         with self.memory.lock.read():
@@ -763,7 +767,7 @@ class TextClassifier(AnyClassifier):
         self.check_options()
         if self.memory.sample is None:
             problem = f"there are no documents to choose by: {self.memory.why_no_sample}"
-            raise NotLearnedError(problem, hint=(Step("learn"),))
+            raise NotLearnedError(problem, hint="learn all documents into a new classifier")
         self._choose(metric or self._metric)
         found = self.model_
         assert found is not None

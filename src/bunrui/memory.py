@@ -352,10 +352,13 @@ class Memory:
             if mine is not None and batches is not None:
                 mine.extend(batches)
             # A sample of a part of the documents would say nothing of all.
+            n_labels = len(self.counts.live.labels)
             if self.sample is not None and sample is not None:
-                self.sample.merge(sample, len(self.counts.live.labels))
-            elif theirs.n_docs:
-                self.sample = None
+                self.sample.merge(sample, n_labels)
+            elif self.sample is not None and batches is not None:
+                self.sample.add_batches(batches, n_labels)
+            elif self.sample is not None and theirs.n_docs:
+                self.sample, self.why_no_sample = None, "documents that were merged are not kept"
 
 
 # --- digests

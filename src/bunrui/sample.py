@@ -17,7 +17,7 @@ when it needs one.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ import numpy.typing as npt
 from bunrui.analysis import texts as inputs
 from bunrui.counts import Label
 from bunrui.engines.labelgroups import LabelSets
-from bunrui.memory import as_bytes, digests_of, key_words
+from bunrui.memory import Batch, as_bytes, digests_of, key_words
 
 Integers = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
@@ -194,6 +194,11 @@ class LowestDigests:
         if is_common is not None:
             self._first = n_classes, Drawn(chosen, labels, copies, is_common)
         self._tighten_if_large(n_classes)
+
+    def add_batches(self, batches: Iterable[Batch], n_classes: int) -> None:
+        """The same for documents that a memory keeps."""
+        for batch in batches:
+            self.add(batch.texts, batch.sets, n_classes)
 
     @property
     def _keys(self) -> Keys:

@@ -988,7 +988,7 @@ def test_the_memory_of_a_file_keeps_no_sample(path: str) -> None:
         clf.configure(prior="uniform").learn(texts, labels)
         assert clf.memory.sample is None
         merged = TextClassifier().learn(texts, labels).merge(clf)
-        assert merged.model_ is not None and merged.model_.reason == "its documents are not kept"
+        assert merged.model_ is not None and merged.model_.reason == "documents that were merged are not kept"
 
 
 def test_the_metric_stays(path: str) -> None:
