@@ -196,7 +196,7 @@ def test_a_choice_stays_until_documents_double_or_halve() -> None:
         ({}, [["a", "b"], ["b"]] * 40, "some documents have several labels"),
         ({"alpha": 0.5}, ["a", "b"] * 40, "alpha is given"),
         ({"smoothing": "mle", "max_features": 9}, ["a", "b"] * 40, "smoothing and max_features are given"),
-        ({}, [f"c{k}" for k in range(80)], "only 0 of 80 documents have another one of their label"),
+        ({}, [f"c{k}" for k in range(80)], "only 0 different texts share their label with another document"),
     ],
 )
 def test_why_the_plain_default_stays(options: dict[str, Any], labels: list[Any], reason: str) -> None:

@@ -75,8 +75,8 @@ _SHORT = 150
 
 ONE_LABEL = "there are no two labels to tell apart"
 
-# Options that say themselves how counts are read.
-_FIXED = {"smoothing": "eap", "alpha": None, "max_features": None, "class_norm": False, "against_rest": False}
+# Options that say themselves how counts are read, and the values at which they leave it to a choice.
+FREE = {"smoothing": "eap", "alpha": None, "max_features": None, "class_norm": False, "against_rest": False}
 
 
 class Candidate(NamedTuple):
@@ -262,7 +262,7 @@ def is_due(choice: Choice | None, n_docs: int, n_labels: int) -> bool:
 
 def fixed_by(options: Mapping[str, Any]) -> list[str]:
     """The options with which the user has said how counts are read: then there is nothing to choose."""
-    return [name for name, usual in _FIXED.items() if options[name] != usual]
+    return [name for name, usual in FREE.items() if options[name] != usual]
 
 
 def why_not(counts: Counts, options: Mapping[str, Any]) -> str | None:
@@ -301,7 +301,7 @@ def choose(
     if len(corpus.classes) < FEWEST:
         reason = f"{counts.n_docs:,} documents are too few to tell"
         if counts.n_docs >= FEWEST:
-            reason = f"only {len(corpus.classes)} of {counts.n_docs:,} documents have another one of their label"
+            reason = f"only {len(corpus.classes)} different texts share their label with another document"
         return Choice(reason=reason, metric=metric, n_docs=counts.n_docs), None
     candidates = _candidates(len(counts.live_labels), corpus.mean_length, options)
     again = [each for each in candidates if each != PLAIN and each.model == PLAIN.model]

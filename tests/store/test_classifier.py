@@ -1049,6 +1049,18 @@ def test_files_without_texts_stay_with_the_plain_default(path: str, keep: str) -
             clf.choose()
 
 
+def test_auto_sets_options_back_that_would_leave_nothing_to_choose(path: str) -> None:
+    with bunrui.create(path) as clf:
+        clf.learn(*_choosing())
+        before = clf.get_params()
+        assert clf.configure(model="multinomial", alpha=0.5, class_norm=True, max_features=9).configure(min_df=1)
+        assert clf.configure(model="auto").get_params() == before
+        assert clf.model_ is not None and clf.model_.evidence
+        clf.configure(model="multinomial", class_norm=True).configure(model="auto", alpha=0.5)
+        assert clf.get_params() == {**before, "alpha": 0.5}
+        assert clf.model_ is not None and clf.model_.reason == "alpha is given"
+
+
 def test_choosing_in_an_emptied_file_asks_for_documents(path: str) -> None:
     with bunrui.create(path) as clf:
         clf.learn(["cheap pills"], ["spam"])

@@ -176,7 +176,7 @@ def set_(file: Classifier, model: Model) -> None:
         return
     say(f"set {', '.join(name.replace('_', '-') for name in options)} of {file}")
     if chosen is not None:
-        say(f"chose {chosen.describe()}")
+        say(_tell(chosen, file))
     if was_calibrated and not is_calibrated:
         again = f": 'bunrui calibrate {file}' calibrates them again" if classifier.keep == "text" else ""
         say(f"the probabilities of {file} are no longer calibrated{again}")
@@ -216,7 +216,11 @@ def choose(
         return
     for each in chosen.evidence:
         print(f"{each.value:.4f}  {each.candidate.describe()}")
-    say(f"{'chose' if chosen.evidence else f'no model was chosen, {file} has'} {chosen.describe()}")
+    say(_tell(chosen, file))
+
+
+def _tell(choice: Choice, file: str) -> str:
+    return f"{'chose' if choice.evidence else f'no model was chosen, {file} has'} {choice.describe()}"
 
 
 def say_choice(classifier: AnyClassifier, before: Choice | None) -> None:

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any
 
 from bunrui.calibration import Calibration
-from bunrui.choice import Choice
+from bunrui.choice import FREE, Choice
 from bunrui.classifier import OPTIONS, AnyClassifier, Labels, TextClassifier, Texts, check_names, complete_options
 from bunrui.counts import Label
 from bunrui.engines.labelgroups import check_new
@@ -476,11 +476,15 @@ class StoredClassifier(AnyClassifier):
         return check(self._file)
 
     def configure(self, **options: Any) -> StoredClassifier:
-        """Change how the counts are read, also in the file: model, smoothing, alpha, prior and so on."""
+        """Change how the counts are read, also in the file: model, smoothing, alpha, prior and so on.
+
+        From another model to `auto`, options that would leave nothing to choose are set back, unless they are given.
+        """
         if "analyzer" in options:
             raise OptionError("another analyzer has other counts: make a new file and learn the documents again")
         check_names(options)
-        checked = TextClassifier(**(self.get_params() | complete_options(options)))
+        freed = FREE if options.get("model", self.model) == AUTO != self.model else {}
+        checked = TextClassifier(**(self.get_params() | freed | complete_options(options)))
         if self.keep == "text" or not self._file.trained(checked.get_params())[0]:
             check_keeps(checked.model, self.keep, self.path)
         has_changed = checked.settings != self.settings

@@ -141,14 +141,15 @@ def connect(path: str, *, read_only: bool, name: str | None = None) -> Connectio
         raise StoreError(f"this Python has SQLite {sqlite3.sqlite_version}: classifier files need 3.37 or newer")
     name, path = name or path, os.path.realpath(path)  # SQLite names the journal after the file itself
     # Also beside the file: even to read, SQLite makes its other files there.
-    may_write = os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK)
+    may_write_file, may_write_beside = (os.access(at, os.W_OK) for at in (path, os.path.dirname(path)))
+    may_write = may_write_file and may_write_beside
     with OPENING:
         is_own = owns_journal(path, may_write=may_write)
         mode = "mode=rw"
         if not read_only and not is_own:
             raise StoreError(f"{path}-wal belongs to a file that was here before: delete it, and {path}-shm")
-        # Files that SQLite makes beside a file that nobody may write cannot be written either: they would stay so.
-        if not may_write and (read_only or not os.access(path, os.W_OK)):
+        # What SQLite makes beside a file has its mode: where that forbids writing, it would stay, and do so for ever.
+        if not may_write and (read_only or may_write_beside):
             # Without the right to write, SQLite shares a file with a writer only if its journal is there.
             mode = "mode=ro" if is_own and os.path.exists(f"{path}-wal") else "immutable=1"
         with explain_errors(name):
