@@ -242,7 +242,38 @@ def test_kept_documents_are_a_sample_too() -> None:
         TextClassifier().learn(texts[:7], labels[:7]).merge(TextClassifier("arow").learn(texts[7:], labels[7:])).model_
         == expected
     )
+    twin = trained.with_model("auto")
+    assert twin.model_ == twin.choose() == expected
     assert trained.set_params(model="auto").model_ == expected
+
+
+def test_documents_are_sampled_while_others_are_learned() -> None:
+    """The sample is filled before anybody sees it."""
+    texts, labels = corpus(2000)
+    clf = TextClassifier("nbsvm").learn(texts[:500], labels[:500])
+
+    def learn() -> None:
+        for start in range(500, 2000, 50):
+            clf.learn(texts[start : start + 50], labels[start : start + 50])
+
+    with ThreadPoolExecutor(1) as pool:
+        learning = pool.submit(learn)
+        clf.set_params(model="auto")
+        learning.result(PATIENCE)
+    expected = TextClassifier().learn(texts, labels)
+    for mine, other in zip(drawn_of(clf)[:2], drawn_of(expected)[:2], strict=True):
+        assert mine == other
+    assert all(np.array_equal(a, b) for a, b in zip(drawn_of(clf)[2:], drawn_of(expected)[2:], strict=True))
+
+
+def test_an_emptied_memory_has_left_out_nothing() -> None:
+    """Also labels of another type may come then."""
+    texts, labels = corpus(9000, seed=3)
+    clf = TextClassifier().learn(texts, labels)
+    clf.unlearn(texts, labels)
+    numbers = [int(label[1:]) for label in labels[:300]]
+    expected = TextClassifier().learn(texts[:300], numbers)
+    assert clf.learn(texts[:300], numbers).choose() == expected.choose()
 
 
 def test_unlearning_another_text_than_was_learned() -> None:

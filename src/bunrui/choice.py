@@ -262,7 +262,9 @@ def is_due(choice: Choice | None, n_docs: int, n_labels: int) -> bool:
 
 def fixed_by(options: Mapping[str, Any]) -> list[str]:
     """The options with which the user has said how counts are read: then there is nothing to choose."""
-    return [name for name, usual in FREE.items() if options[name] != usual]
+    return [
+        name for name, usual in FREE.items() if options[name] is not usual and (usual is None or options[name] != usual)
+    ]
 
 
 def why_not(counts: Counts, options: Mapping[str, Any]) -> str | None:

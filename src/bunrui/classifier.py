@@ -189,11 +189,6 @@ class AnyClassifier(ABC):
             By default that of the last choice; at first, accuracy.
         """
 
-    @property
-    def _metric(self) -> str:
-        """The metric of the last choice."""
-        return "accuracy" if self.choice is None else self.choice.metric
-
     def _check_auto(self) -> None:
         if self.model != AUTO:
             problem = f"the model is {self.model!r}, and there is nothing to choose"
@@ -614,14 +609,8 @@ class TextClassifier(AnyClassifier):
         self._is_checked = True
         if self.needs_documents:
             self.memory.keep_documents()
-        # A sample of later documents would say nothing of all; a file takes one from its log.
-        memory = self.memory
-        if self.model == AUTO and memory.sample is None and not memory.is_of_file:
-            if not memory.counts.n_docs:
-                memory.sample = LowestDigests()
-            elif memory.kept is not None:
-                memory.sample = LowestDigests()
-                memory.sample.add_batches(memory.kept.batches(None)[1], len(memory.counts.live.labels))
+        if self.model == AUTO:
+            self.memory.keep_sample()
 
     def __repr__(self) -> str:
         with self.memory.lock.read():
@@ -768,7 +757,8 @@ class TextClassifier(AnyClassifier):
         if self.memory.sample is None:
             problem = f"there are no documents to choose by: {self.memory.why_no_sample}"
             raise NotLearnedError(problem, hint="learn all documents into a new classifier")
-        self._choose(metric or self._metric)
+        last = "accuracy" if self.choice is None else self.choice.metric
+        self._choose(last if metric is None else metric)
         found = self.model_
         assert found is not None
         return found
@@ -820,6 +810,9 @@ class TextClassifier(AnyClassifier):
         twin._reads_pool = False
         twin._twins = self._twins
         twin._twins.add(twin)
+        if twin.model == AUTO and twin.choice is None:
+            self.memory.keep_sample()
+            twin._choose_if_due()
         return twin
 
     # As a scikit-learn estimator

@@ -273,6 +273,22 @@ class Memory:
         if not self.counts.n_docs and isinstance(self.documents, NoDocuments):
             self.documents = KeptDocuments()
 
+    def keep_sample(self) -> None:
+        """Keep a sample from now on, if nothing has been learned yet, or all documents are here.
+
+        A sample of later documents would say nothing of all.  A file takes one from its log.
+        """
+        from bunrui.sample import LowestDigests
+
+        if self.sample is not None or self.is_of_file:
+            return
+        with self.lock.write():
+            if self.sample is None and (not self.counts.n_docs or self.kept is not None):
+                sample = LowestDigests()
+                if self.kept is not None:
+                    sample.add_batches(self.kept.batches(None)[1], len(self.counts.live.labels))
+                self.sample = sample
+
     @property
     def is_of_file(self) -> bool:
         """Whether a file has the documents."""
@@ -327,6 +343,8 @@ class Memory:
             elif self.sample is not None:
                 # Counts take back any text whose words are there; nobody knows which documents of the sample are left.
                 self.sample, self.why_no_sample = None, "a text was unlearned that was never learned"
+            if self.sample is not None and not self.counts.n_docs:
+                self.sample = type(self.sample)()  # now it has left out nothing
         release(delta)
 
     def merge(self, other: Memory, model: str) -> None:

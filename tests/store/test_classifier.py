@@ -1059,6 +1059,17 @@ def test_auto_sets_options_back_that_would_leave_nothing_to_choose(path: str) ->
         clf.configure(model="multinomial", class_norm=True).configure(model="auto", alpha=0.5)
         assert clf.get_params() == {**before, "alpha": 0.5}
         assert clf.model_ is not None and clf.model_.reason == "alpha is given"
+        assert clf.configure(model="auto").get_params() == before
+        assert clf.model_ is not None and clf.model_.evidence
+
+
+def test_choosing_keeps_the_metric_that_another_process_named(path: str) -> None:
+    with bunrui.create(path) as clf, bunrui.open(path) as other:
+        clf.learn(*_choosing())
+        other.refresh()
+        other.choose("macro_f1")
+        assert clf.choose().metric == "macro_f1"
+        assert clf.choose("accuracy").metric == other.choose().metric == "accuracy"
 
 
 def test_choosing_in_an_emptied_file_asks_for_documents(path: str) -> None:

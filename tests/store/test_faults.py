@@ -373,15 +373,27 @@ def test_no_right_to_write(kind: str) -> None:
     ]
 
 
+handles: list[Any] = []
+
+
 def change_as_nobody(path: str) -> str:
     """What a process reads that may write beside a file, and not into it."""
     become_nobody()
-    with bunrui.open(path) as clf:
-        assert clf.predict([text(1)])[0] == "ham"
-        with pytest.raises(StoreError) as caught:
-            clf.learn(["more"], ["new"])
-        assert clf.refresh() is False and clf.predict([text(1)])[0] == "ham"
+    handles.append(bunrui.open(path))
+    assert handles[0].predict([text(1)])[0] == "ham"
+    with pytest.raises(StoreError) as caught:
+        handles[0].learn(["more"], ["new"])
     return str(caught.value)
+
+
+def look_as_nobody() -> tuple[Any, ...]:
+    """What it finds after others have written, and what it hears after closing the file."""
+    clf = handles[0]
+    found = clf.check().is_right, clf.last_change, len(clf.history()), clf.refresh(), clf.counts.n_docs
+    clf.close()
+    with pytest.raises(StoreError, match="is closed"):
+        clf.refresh()
+    return found
 
 
 def test_a_refused_change_leaves_nothing_beside_the_file() -> None:
@@ -393,5 +405,13 @@ def test_a_refused_change_leaves_nothing_beside_the_file() -> None:
         os.chmod(folder, 0o777)
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
             message = pool.submit(change_as_nobody, path).result(PATIENCE)
+            assert os.listdir(folder) == ["mail.bunrui"]
+            os.chmod(path, 0o644)
+            with bunrui.open(path) as clf:
+                n_changes = clf.last_change + 3
+                for k in range(3):
+                    clf.learn([f"more{k}"], ["new"])
+            found = pool.submit(look_as_nobody).result(PATIENCE)
+        assert found == (True, n_changes, n_changes, True, 6)
         assert message == f"{path} cannot be written: check its permissions and those of its folder"
         assert os.listdir(folder) == ["mail.bunrui"]

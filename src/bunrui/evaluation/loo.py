@@ -27,8 +27,8 @@ import numpy.typing as npt
 from bunrui.analysis import analyzer_of
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import alike
-from bunrui.choice import choose
-from bunrui.classifier import AnyClassifier, TextClassifier, complete_options, resolve
+from bunrui.choice import Choice, choose
+from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.counts import Counts, Label
 from bunrui.engines.labelgroups import LabelSets, label_sets
 from bunrui.errors import DataError, OptionError
@@ -161,16 +161,16 @@ class Corpus:
         self.documents = Labelled(texts, labels)
         self.documents.check_two()
         self._counted = CountedCorpus(analyzer_of(clf.analyzer), self.documents.texts, self.documents.sets)
-        self._options = self._options_of(clf)
+        self._classifier = TextClassifier(**clf.get_params()).attach(self._counted.memory, choice=self._choice_of(clf))
 
-    def _options_of(self, clf: AnyClassifier) -> dict[str, Any]:
-        """The options of a classifier; where it is to choose a model, and has not, the one for these documents."""
+    def _choice_of(self, clf: AnyClassifier) -> Choice | None:
+        """The choice of a classifier; where it is to choose a model, and has not, the one for these documents."""
         if clf.model != AUTO or clf.choice is not None:
-            return clf.effective_options
+            return clf.choice
         sample, n_classes = LowestDigests(), len(self.counts.labels)
         sample.add(self.documents.texts, self.documents.sets, n_classes)
         choice, _ = choose(self.counts, clf.text_analyzer, sample.draw(n_classes), clf.get_params())
-        return resolve(clf.get_params(), choice)
+        return choice
 
     def __repr__(self) -> str:
         return f"Corpus{repr(self.counts).removeprefix('Counts')}"
@@ -191,7 +191,7 @@ class Corpus:
     @property
     def takes_label_sets(self) -> bool:
         """Whether `log_odds` has an answer: the model can hold each label against the rest."""
-        return MODELS[self._options["model"]].takes_label_sets
+        return MODELS[self._classifier.effective_options["model"]].takes_label_sets
 
     def scores(self, model: str | None = None, **options: Any) -> Floats:
         """The scores of every document by the model of all the others, (n_docs, n_classes).
@@ -215,9 +215,7 @@ class Corpus:
         """A classifier with these options that has learned all documents; it reads the same counts."""
         if "analyzer" in options:
             raise OptionError("another analyzer has other features: make a new corpus of the texts")
-        named = {"model": model} if model else {}
-        clf = TextClassifier(**(self._options | complete_options(options | named)))
-        return clf.attach(self._counted.memory)
+        return self._classifier.with_model(model, **options)
 
 
 def leave_one_out(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Evaluation:

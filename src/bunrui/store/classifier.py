@@ -478,12 +478,12 @@ class StoredClassifier(AnyClassifier):
     def configure(self, **options: Any) -> StoredClassifier:
         """Change how the counts are read, also in the file: model, smoothing, alpha, prior and so on.
 
-        From another model to `auto`, options that would leave nothing to choose are set back, unless they are given.
+        `model="auto"` sets back the options that would leave nothing to choose, unless they are given.
         """
         if "analyzer" in options:
             raise OptionError("another analyzer has other counts: make a new file and learn the documents again")
         check_names(options)
-        freed = FREE if options.get("model", self.model) == AUTO != self.model else {}
+        freed = FREE if options.get("model") == AUTO else {}
         checked = TextClassifier(**(self.get_params() | freed | complete_options(options)))
         if self.keep == "text" or not self._file.trained(checked.get_params())[0]:
             check_keeps(checked.model, self.keep, self.path)
@@ -507,7 +507,7 @@ class StoredClassifier(AnyClassifier):
         self._check_auto()
         if self._is_twin:
             raise OptionError("a model is chosen for a file: ask the classifier that `open` gave")
-        self._file.choose(metric or self._metric)
+        self._file.choose(metric)
         assert self.choice is not None
         return self.choice
 

@@ -88,7 +88,7 @@ class File:
     def catch_up(self) -> bool:
         """Read the changes of other processes; return whether there were any."""
         with self.use():
-            self.store.reconnect()
+            self.store.check_place()
             return self._catch_up()
 
     def refresh(self) -> bool:
@@ -108,7 +108,7 @@ class File:
     def at_rest(self) -> Iterator[None]:
         """A block in which the memory equals the file, and neither changes."""
         with self.use():
-            self.store.reconnect()
+            self.store.check_place()
             with self.store.reading():
                 self._catch_up()
                 yield
@@ -119,6 +119,7 @@ class File:
         with self.lock:
             if self._writer == os.getpid():
                 raise StoreError(f"a session of {self.store.path} is open: do this after its block")
+            self.store.renew()
             yield
 
     def _catch_up(self) -> bool:
@@ -267,14 +268,17 @@ class File:
                 state = self.store.state()
             self.state = state
 
-    def choose(self, metric: str) -> None:
-        """Choose the model anew."""
+    def choose(self, metric: str | None) -> None:
+        """Choose the model anew, by default by the metric of the last choice."""
         with self.writing("choose") as transaction:
             if not self._can_choose(self.memory.counts.n_docs, self.store.settings()):
                 hint: tuple[Step | Option | str, ...] = "learn into a file with ", Option("keep", "text")
                 if self.store.keep == "text":
                     hint = (Step("learn"),)
                 raise StoreError(f"{self.store.path} has no documents to choose by", hint=hint)
+            if metric is None:
+                choice = chosen_of(self.store).choice
+                metric = choice.metric if choice else "accuracy"
             chosen = self._choose(transaction, self.memory.counts, metric)
         self.classifier.take_on(*chosen)
 

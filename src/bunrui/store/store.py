@@ -145,10 +145,13 @@ class Store:
                 db.close()
                 raise
 
-    def reconnect(self) -> None:
-        """Look again at a file that this process has no right to share with a writer."""
-        self.check_place()
-        if not self.db.may_write:
+    def renew(self) -> None:
+        """Look again at a file that this process has no right to share with a writer; not inside a transaction."""
+        if self.db.may_write:
+            return
+        self.db.execute("SELECT 1")  # says so where the file was closed
+        if not self.db.in_transaction:
+            self.check_place()
             self.db.close()
             self._db = connect(self._at, read_only=self._read_only, name=self.path)
             if self._read_only:
