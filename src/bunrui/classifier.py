@@ -610,7 +610,7 @@ class TextClassifier(AnyClassifier):
         if self.needs_documents:
             self.memory.keep_documents()
         if self.model == AUTO:
-            self.memory.keep_sample()
+            self.memory.keep_sample(LowestDigests)
 
     def __repr__(self) -> str:
         with self.memory.lock.read():
@@ -811,7 +811,7 @@ class TextClassifier(AnyClassifier):
         twin._twins = self._twins
         twin._twins.add(twin)
         if twin.model == AUTO and twin.choice is None:
-            self.memory.keep_sample()
+            self.memory.keep_sample(LowestDigests)
             twin._choose_if_due()
         return twin
 

@@ -273,18 +273,16 @@ class Memory:
         if not self.counts.n_docs and isinstance(self.documents, NoDocuments):
             self.documents = KeptDocuments()
 
-    def keep_sample(self) -> None:
+    def keep_sample(self, make: Callable[[], LowestDigests]) -> None:
         """Keep a sample from now on, if nothing has been learned yet, or all documents are here.
 
         A sample of later documents would say nothing of all.  A file takes one from its log.
         """
-        from bunrui.sample import LowestDigests
-
         if self.sample is not None or self.is_of_file:
             return
         with self.lock.write():
             if self.sample is None and (not self.counts.n_docs or self.kept is not None):
-                sample = LowestDigests()
+                sample = make()
                 if self.kept is not None:
                     sample.add_batches(self.kept.batches(None)[1], len(self.counts.live.labels))
                 self.sample = sample
