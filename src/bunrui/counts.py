@@ -13,6 +13,7 @@ Storage is sparse: memory follows the cells that are not zero.  `bunrui.kernel.p
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -21,10 +22,10 @@ import numpy.typing as npt
 
 from bunrui.cells import Cells, Integers, new_postings, sort_by_text
 from bunrui.errors import DataError, MismatchError, UnlearnError
-from bunrui.kernel import postings, rows, slices, workspace
+from bunrui.kernel import postings, slices, workspace
 from bunrui.kernel.library import run
 from bunrui.kernel.postings import Both, Plan, Postings, absorb
-from bunrui.kernel.vocabulary import BYTES, FEATURES, FULLEST, MISSING, REGION, SLOT, Vocabulary
+from bunrui.kernel.vocabulary import BYTES, FEATURES, FULLEST, MISSING, REGION, SLOT, Vocabulary, put_hashes
 from bunrui.labels import check_types, dtype_of
 from bunrui.phrases import counted
 
@@ -137,6 +138,7 @@ class Counts:
         self._postings: Postings = cells or new_postings(len(self._vocabulary.hashes), 16)
         self._folded: Folded | None = None
         self._n_folded: int | None = None  # features, while they are folded
+        self._digest: tuple[int, str] | None = None  # the last that was asked for, while they are folded
 
     @classmethod
     def of(
@@ -199,6 +201,42 @@ class Counts:
             more = Cells.joined(find([later.take(later.live_ids())], wanted))
             few.add_cells([self.labels[c] for c in later.labels], more)
         return few
+
+    def find(self, wanted: Vocabulary) -> npt.NDArray[np.int32]:
+        """The ids of the features of another vocabulary, -1 for those that are not here; folded ones stay as they are.
+
+        Raises
+        ------
+        StoreError
+            If folded counts have one of them twice.
+        """
+        folded = self._folded
+        if folded is None or folded.later is not None:
+            return workspace.ids_in(self.vocabulary, wanted).view(np.int32)
+        n = int(wanted.size[FEATURES])
+        ids = np.full(n, -1, np.int32)
+        if not n:
+            return ids
+
+        def look(part: Cells) -> npt.NDArray[np.uint32]:
+            return np.concatenate([np.empty(0, np.uint32), *(places for _, places in _look_up(part, wanted))])
+
+        places = np.concatenate([np.empty(0, np.uint32), *slices.in_turn(look, folded.parts)])
+        found = np.flatnonzero(places != MISSING)
+        ids[places[found]] = found
+        if np.count_nonzero(ids >= 0) < len(found):
+            raise folded.damaged("a feature is there twice")
+        return ids
+
+    def digest(self, n: int) -> str:
+        """A digest of the first n features in the order of their ids; folded ones stay as they are."""
+        folded, known = self._folded, self._digest
+        if folded is None or folded.later is not None:
+            return _digest(self.vocabulary.hashes[:n])
+        if known is None or known[0] != n:
+            hashes = np.concatenate([np.empty(0, np.uint64), *slices.in_turn(_hashes, folded.parts)])
+            known = self._digest = n, _digest(hashes[:n])
+        return known[1]
 
     def unfold(self) -> None:
         """Make slots of all features, where there are none yet; whoever reads features or cells does it, too."""
@@ -641,14 +679,28 @@ def find(some: Sequence[Cells], wanted: Vocabulary) -> list[Cells]:
     """The features of cells that a vocabulary has, too."""
 
     def look(part: Cells) -> Cells:
-        found = []
-        for cells in part.blocks(_BLOCK):
-            ids = np.empty(len(cells.sizes), np.uint32)
-            run(rows.find_features, wanted, cells.vocabulary(), 0, workspace.scratch_for(0).items, ids)
-            found.append(cells.at(np.flatnonzero(ids != MISSING)))
-        return Cells.joined(found)
+        return Cells.joined([cells.at(np.flatnonzero(ids != MISSING)) for cells, ids in _look_up(part, wanted)])
 
     return list(slices.in_turn(look, some if wanted.size[FEATURES] else ()))
+
+
+def _look_up(part: Cells, wanted: Vocabulary) -> Iterator[tuple[Cells, npt.NDArray[np.uint32]]]:
+    """All features of some cells, so many at a time, and their ids in a vocabulary."""
+    for cells in part.blocks(_BLOCK):
+        yield cells, workspace.ids_in(wanted, cells.vocabulary())
+
+
+def _hashes(part: Cells) -> npt.NDArray[np.uint64]:
+    hashes = [np.empty(0, np.uint64)]
+    for cells in part.blocks(_BLOCK):
+        v = cells.vocabulary()
+        run(put_hashes, v, 0, len(v.hashes), workspace.scratch_for(0).items)
+        hashes.append(v.hashes)
+    return np.concatenate(hashes)
+
+
+def _digest(hashes: npt.NDArray[np.uint64]) -> str:
+    return hashlib.sha256(hashes.data).hexdigest()[:32]
 
 
 def _unfolded(cells: Cells) -> tuple[Vocabulary, Postings]:

@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 import threading
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,26 @@ def test_the_first_question_needs_only_its_own_words(path: str, model: str, opti
             # A formula that sums over all words has read them already, and so has one that selects some.
             assert reader.counts.is_folded or model in ("bernoulli", "wcnb") or options.keys() - {"unseen"}
             assert reader.scores(QUERIES).tobytes() == known.tobytes()
+            assert not reader.counts.is_folded
+
+
+@pytest.mark.parametrize("model", ["nbsvm", "arow", "twcnb"])
+@pytest.mark.parametrize("options", [{}, {"min_df": 2}, {"max_features": 9}])
+def test_the_first_question_to_kept_weights_needs_only_its_own_words(
+    path: str, tmp_path: Path, model: str, options: dict[str, Any]
+) -> None:
+    clf = learned(path, model=model, **options)
+    slim = tmp_path / "slim.bunrui"
+    clf.slim(slim)
+    queries = [*QUERIES, " ".join(f"{word} unseen{k}" for k, word in enumerate(TEXTS * 2000))]
+    known = clf.scores(queries)
+    clf.close()
+    for file, (query, scores) in product([path, str(slim)], zip(queries, known, strict=True)):
+        with bunrui.open(file, read_only=True) as reader:
+            assert reader.is_trained
+            assert reader.scores([query]).tobytes() == scores.tobytes()
+            assert reader.counts.is_folded
+            assert reader.scores(iter(queries)).tobytes() == known.tobytes()
             assert not reader.counts.is_folded
 
 

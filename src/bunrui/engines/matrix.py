@@ -5,7 +5,7 @@ documents ─► rows of each thread, with ids of its own ─► ids of one voca
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -22,8 +22,8 @@ from bunrui.kernel.analyze import GIVEN, KIND, Documents, Recipe, Walk
 from bunrui.kernel.library import run
 from bunrui.kernel.rows import Csr, Rows
 from bunrui.kernel.slices import each_slice
-from bunrui.kernel.vocabulary import BLOCK, BYTES, FEATURES, MISSING, Vocabulary
-from bunrui.kernel.workspace import grown_vocabulary, listed_vocabulary, new_items, new_vocabulary, resized, scratch_for
+from bunrui.kernel.vocabulary import BYTES, FEATURES, MISSING, Vocabulary
+from bunrui.kernel.workspace import grown_vocabulary, ids_in, listed_vocabulary, new_vocabulary, resized, scratch_for
 from bunrui.sparse import Integers, Sparse
 
 Part = tuple[Vocabulary, Csr]
@@ -95,6 +95,25 @@ def look_up(texts: Any, analyzer: Analyzer, shortest: int, table: Vocabulary, *,
         return _identity(source, texts)
     parts = [cells for _, cells in source.read(texts)]
     return Sparse.stack([Sparse(*cells, (len(cells.starts) - 1, source.width)) for cells in parts])
+
+
+def look_up_few(
+    texts: Any,
+    analyzer: Analyzer,
+    find: Callable[[Vocabulary], npt.NDArray[np.int32]],
+    width: int,
+    *,
+    sort: bool,
+) -> Sparse:
+    """The same where no table is there: `find` gives the columns of the features of the texts, -1 for all others."""
+    counted = count_features(texts, analyzer)
+    columns = find(counted.vocabulary)
+    if sort:
+        return counted.matrix(columns, width)
+    rows = []
+    for ids, cells in zip(counted.ids, counted.cells, strict=True):
+        rows.append(Sparse(*cells, (len(cells.starts) - 1, len(ids))).at(columns[ids[cells.indices]], width))
+    return Sparse.stack(rows)
 
 
 def hash_features(texts: Any, analyzer: Analyzer, shortest: int, width: int) -> Sparse:
@@ -260,7 +279,7 @@ class Features:
 
     def append(self, v: Vocabulary) -> None:
         """Add the features of a vocabulary that are new, sorted, behind those that are known."""
-        new = np.flatnonzero(find(self.table, v) == MISSING)
+        new = np.flatnonzero(ids_in(self.table, v) == MISSING)
         if not len(new):
             return
         more = feature_texts(v, sort_by_text(v, new))
@@ -274,15 +293,7 @@ def join(v: Vocabulary, more: Vocabulary) -> tuple[Vocabulary, npt.NDArray[np.ui
     """Add the features of another vocabulary; return the vocabulary, and their ids in it."""
     n, n_bytes = (int(v.size[place]) + int(more.size[place]) for place in (FEATURES, BYTES))
     v = grown_vocabulary(v, n, n_bytes)
-    return v, find(v, more, kernel.GROWS)
-
-
-def find(v: Vocabulary, others: Vocabulary, grows: int = kernel.KNOWN) -> npt.NDArray[np.uint32]:
-    """The ids that the features of another vocabulary have in this one, MISSING where it lacks them."""
-    n = int(others.size[FEATURES])
-    ids = np.empty(n, np.uint32)
-    run(kernel.find_features, v, others, grows, new_items(BLOCK), ids)
-    return ids
+    return v, ids_in(v, more, kernel.GROWS)
 
 
 def _listed(texts: pa.Array) -> Vocabulary:

@@ -78,7 +78,7 @@ def _library() -> tuple[Any, str] | None:
         return None
     functions = ctypes.CDLL(str(LIBRARY))
     if _text(functions, "bunrui_digest") != digest_of_sources():
-        raise KernelError("the kernels have changed since they were compiled: run make")
+        raise KernelError("the kernels have changed since they were compiled; make test compiles them")
     held = _text(functions, "bunrui_variants").split()
     usable = [variant for variant in VARIANTS if variant in held and (variant != "v3" or functions.bunrui_runs_v3())]
     wanted = os.environ.get("BUNRUI_KERNELS")

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.errors import DataError
-from bunrui.kernel import analyze, ngrams, slices, vocabulary
+from bunrui.kernel import analyze, ngrams, rows, slices, vocabulary
 from bunrui.kernel.library import run
 from bunrui.kernel.primitives import M64
 from bunrui.kernel.signature import address_of
@@ -238,6 +238,13 @@ def find_features(v: Vocabulary, texts: Sequence[bytes]) -> list[int]:
     run(ngrams.put_items, text, items, np.uint64(n), v.size[NARROW])
     run(vocabulary.probe, v, items, np.uint64(n), text, 0)
     return [-1 if f == vocabulary.MISSING else f for f in items.ids.tolist()]
+
+
+def ids_in(v: Vocabulary, others: Vocabulary, grows: int = rows.KNOWN) -> npt.NDArray[np.uint32]:
+    """The ids that the features of another vocabulary have in this one, MISSING where it lacks them."""
+    ids = np.empty(int(others.size[FEATURES]), np.uint32)
+    run(rows.find_features, v, others, grows, scratch_for(0).items, ids)
+    return ids
 
 
 def new_items(size: int = ITEMS) -> ngrams.Items:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
@@ -17,7 +17,7 @@ from bunrui.analysis.analyzer import check_given
 from bunrui.analysis.texts import is_given
 from bunrui.classcounts import MOST_PAIRS
 from bunrui.counts import Counts, Label
-from bunrui.engines.matrix import look_up
+from bunrui.engines.matrix import look_up, look_up_few
 from bunrui.errors import DataError, NotLearnedError, OptionError, Step
 from bunrui.kernel.slices import Mutex
 from bunrui.memory import Batch, Documents, Memory, Parameters
@@ -200,6 +200,7 @@ class Fitted:
         self._in_text_order = in_text_order or isinstance(form, HeadForm)
         self._ids = ids  # the feature of every column; None where column f is feature f
         self._width = counts.n_ids if ids is None else len(ids)
+        self._has_answered = False
 
     def is_of(self, counts: Counts) -> bool:
         """Whether it was trained from the documents of these counts."""
@@ -211,8 +212,14 @@ class Fitted:
         return not isinstance(self.form, HeadForm) or self.form.head.classes.tolist() == self.classes
 
     def rows(self, texts: Any) -> Any:
-        """Texts as rows of counts, (n_docs, n_columns)."""
-        return rows_of(texts, self._analyzer, self.counts, self._ids, self._width, sort=not self._in_text_order)
+        """Texts as rows of counts, (n_docs, n_columns).
+
+        The first text asks a file for no more features than it has: most commands have only one.
+        """
+        is_first, self._has_answered = not self._has_answered, True
+        few = is_first and self.counts.is_folded and isinstance(texts, Sized) and len(texts) == 1
+        sort = not self._in_text_order
+        return rows_of(texts, self._analyzer, self.counts, self._ids, self._width, sort=sort, few=few)
 
     def scores(self, texts: Any) -> Floats:
         """(n_docs, n_classes)"""
@@ -286,12 +293,25 @@ class Fitted:
 
 
 def rows_of(
-    texts: Any, analyzer: Analyzer, counts: Counts, ids: Integers | None, width: int, *, sort: bool = True
+    texts: Any,
+    analyzer: Analyzer,
+    counts: Counts,
+    ids: Integers | None,
+    width: int,
+    *,
+    sort: bool = True,
+    few: bool = False,
 ) -> Sparse:
-    """The counts of some features in texts, (n_docs, width); without `sort`, in the order of each text."""
+    """The counts of some features in texts, (n_docs, width); without `sort`, in the order of each text.
+
+    With `few`, most features of the counts are not asked for: folded ones stay as they are.
+    """
     if is_given(texts):
         check_given(analyzer)
-    X = look_up(texts, analyzer, 1, counts.vocabulary, sort=sort)
+    if few:
+        X = look_up_few(texts, analyzer, counts.find, counts.n_ids, sort=sort)
+    else:
+        X = look_up(texts, analyzer, 1, counts.vocabulary, sort=sort)
     if ids is not None:
         return X.columns(ids)
     # Features that came later, and room that has none yet.

@@ -13,7 +13,6 @@ When weights are dropped, the heading stays without features and arrays: it tell
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -62,7 +61,7 @@ class Heading:
             self.options == key_of(options)
             and (any_version or self.version == _version())
             and self.n_ids <= counts.n_ids
-            and self.vocabulary == _digest(counts, self.n_ids)
+            and self.vocabulary == counts.digest(self.n_ids)
         )
 
 
@@ -96,7 +95,7 @@ def pack_weights(weights: Parameters, options: Mapping[str, Any], counts: Counts
             rows.append((name, part, pack(content[start : start + _PART_BYTES])))
     n_ids = counts.n_ids
     made = Heading(
-        counts.n_docs, key_of(options), _version(), *state, n_ids, _digest(counts, n_ids), weights.facts, arrays
+        counts.n_docs, key_of(options), _version(), *state, n_ids, counts.digest(n_ids), weights.facts, arrays
     )
     return made, rows
 
@@ -216,11 +215,6 @@ def _narrow(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return array
     least, most = int(array.min(initial=0)), int(array.max(initial=0))
     return array.astype(np.result_type(np.min_scalar_type(min(least, -1)), np.min_scalar_type(min(-1, -1 - most))))
-
-
-def _digest(counts: Counts, n_ids: int) -> str:
-    """A digest of the first features in the order of their ids: weights are by id."""
-    return hashlib.sha256(counts.vocabulary.hashes[:n_ids].data).hexdigest()[:32]
 
 
 def _version() -> str:
