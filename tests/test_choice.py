@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import threading
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ import bunrui
 from bunrui import TextClassifier, calibration, choice, classifier
 from bunrui.choice import CANDIDATES, PLAIN, Candidate, Choice, choose, is_due
 from bunrui.errors import DataError, NotLearnedError, OptionError, UnlearnError
+from bunrui.memory import Batch
 from bunrui.sample import Drawn, LowestDigests
 from tests.support.examples import examples
 from tests.support.waiting import PATIENCE
@@ -247,23 +249,49 @@ def test_kept_documents_are_a_sample_too() -> None:
     assert trained.set_params(model="auto").model_ == expected
 
 
-def test_documents_are_sampled_while_others_are_learned() -> None:
-    """The sample is filled before anybody sees it."""
+def test_documents_are_sampled_while_others_are_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sample is filled before anybody sees it, and nobody learns meanwhile."""
     texts, labels = corpus(2000)
     clf = TextClassifier("nbsvm").learn(texts[:500], labels[:500])
+    has_begun, has_learned, fill = threading.Event(), threading.Event(), LowestDigests.add_batches
 
     def learn() -> None:
-        for start in range(500, 2000, 50):
-            clf.learn(texts[start : start + 50], labels[start : start + 50])
+        has_begun.wait(PATIENCE)
+        clf.learn(texts[500:], labels[500:])
+        has_learned.set()
 
+    def add_batches(self: LowestDigests, batches: Iterable[Batch], n_classes: int) -> None:
+        batches = list(batches)
+        has_begun.set()
+        assert not has_learned.wait(0.2)
+        fill(self, batches, n_classes)
+
+    monkeypatch.setattr(LowestDigests, "add_batches", add_batches)
     with ThreadPoolExecutor(1) as pool:
         learning = pool.submit(learn)
         clf.set_params(model="auto")
         learning.result(PATIENCE)
-    expected = TextClassifier().learn(texts, labels)
-    for mine, other in zip(drawn_of(clf)[:2], drawn_of(expected)[:2], strict=True):
-        assert mine == other
-    assert all(np.array_equal(a, b) for a, b in zip(drawn_of(clf)[2:], drawn_of(expected)[2:], strict=True))
+    same_sample(clf, TextClassifier().learn(texts, labels))
+
+
+@pytest.mark.parametrize("form", [list, tuple, iter, np.array, lambda texts: [text.split() for text in texts]])
+def test_a_sample_begins_while_documents_are_counted(monkeypatch: pytest.MonkeyPatch, form: Callable[..., Any]) -> None:
+    texts, labels = corpus(80)
+    clf, count = TextClassifier("binary"), classifier.count
+
+    def counted(*args: Any) -> Any:
+        clf.with_model("auto")
+        return count(*args)
+
+    monkeypatch.setattr(classifier, "count", counted)
+    clf.learn(form(texts), labels)
+    same_sample(clf, TextClassifier().learn(form(texts), labels))
+
+
+def same_sample(clf: TextClassifier, other: TextClassifier) -> None:
+    mine, theirs = drawn_of(clf), drawn_of(other)
+    assert (mine.texts, mine.labels) == (theirs.texts, theirs.labels)
+    assert np.array_equal(mine.copies, theirs.copies) and np.array_equal(mine.is_common, theirs.is_common)
 
 
 def test_an_emptied_memory_has_left_out_nothing() -> None:

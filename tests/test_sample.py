@@ -97,6 +97,15 @@ def test_what_is_unlearned_is_gone(documents: Pairs, data: st.DataObject) -> Non
         assert drawn(found) == reference(left)
 
 
+def test_a_copy_goes_its_own_way() -> None:
+    found = learn(LowestDigests(), [("p", "a"), ("p", "a"), ("n", "b")])
+    copy, before = found.copy(), drawn(found)
+    places = found.find(["p"], label_sets(["a"], 1, {}))
+    assert places is not None
+    found.remove(places)
+    assert drawn(copy) == before != drawn(found)
+
+
 def test_merging_keeps_no_more_than_learning() -> None:
     found = LowestDigests()
     documents = [(f"t {k}", "abc"[k % 3]) for k in range(300)]

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AUTO",
+    "FREE",
     "METRICS",
     "PLAIN",
     "Candidate",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from weakref import WeakSet
@@ -781,19 +781,20 @@ class TextClassifier(AnyClassifier):
                 before = Chosen(None, asked_for(self._calibration))
         self.take_on(*before)
 
-    def _counted(self, texts: Texts, labels: Labels, sample_weight: Any) -> tuple[Counts, Texts, LabelSets]:
-        """The counts of documents, the documents in the form in which they are kept, and their labels."""
+    def _counted(self, texts: Texts, labels: Labels, sample_weight: Any) -> tuple[Counts, Texts, LabelSets, bool]:
+        """The counts of documents, the documents, their labels, and whether documents are in the form that is kept."""
         self.check_options()
         if sample_weight is not None and self.memory.kept is not None:
             problem = Option("sample_weight"), f" is for models that count; {self.model!r} is trained from documents"
             raise OptionError(problem, hint="leave it out, or learn a document as often as it is to count")
         is_kept = self.memory.keeps_texts
+        texts = list(texts) if isinstance(texts, Iterator) else texts
         texts = lasting(texts) if is_kept else texts
         docs, recipe = documents_of(self.text_analyzer, texts, is_checked=is_kept)
         sets = label_sets(labels, n_docs_of(docs), self.counts.label_ids if self.counts.n_docs else {})
         if sample_weight is not None:
             sets = sets._replace(copies=copies_of(sample_weight, n_docs_of(docs)))
-        return count(docs, recipe, sets, self.counts.fingerprint), texts, sets
+        return count(docs, recipe, sets, self.counts.fingerprint), texts, sets, is_kept
 
     def with_model(self, model: str | None = None, **options: Any) -> Self:
         """A classifier that reads the same counts by another model or with other options.

@@ -138,7 +138,7 @@ class Counts:
         self._postings: Postings = cells or new_postings(len(self._vocabulary.hashes), 16)
         self._folded: Folded | None = None
         self._n_folded: int | None = None  # features, while they are folded
-        self._digest: tuple[int, str] | None = None  # the last that was asked for, while they are folded
+        self._known_digest: tuple[int, str] | None = None  # the last that was asked for, while they are folded
 
     @classmethod
     def of(
@@ -186,7 +186,7 @@ class Counts:
 
     @property
     def is_folded(self) -> bool:
-        """Whether a few features are better asked for with `few`."""
+        """Whether a few features are better asked for with `few` or `places_of`."""
         return self._folded is not None
 
     def few(self, wanted: Vocabulary) -> Counts:
@@ -202,8 +202,10 @@ class Counts:
             few.add_cells([self.labels[c] for c in later.labels], more)
         return few
 
-    def find(self, wanted: Vocabulary) -> npt.NDArray[np.int32]:
-        """The ids of the features of another vocabulary, -1 for those that are not here; folded ones stay as they are.
+    def places_of(self, wanted: Vocabulary) -> npt.NDArray[np.int32]:
+        """The ids of the features of another vocabulary, -1 for those that are not here.
+
+        Folded features stay as they are, if none were added.
 
         Raises
         ------
@@ -230,12 +232,12 @@ class Counts:
 
     def digest(self, n: int) -> str:
         """A digest of the first n features in the order of their ids; folded ones stay as they are."""
-        folded, known = self._folded, self._digest
-        if folded is None or folded.later is not None:
+        folded, known = self._folded, self._known_digest
+        if folded is None or n > folded.n_read:  # others come behind them
             return _digest(self.vocabulary.hashes[:n])
         if known is None or known[0] != n:
             hashes = np.concatenate([np.empty(0, np.uint64), *slices.in_turn(_hashes, folded.parts)])
-            known = self._digest = n, _digest(hashes[:n])
+            known = self._known_digest = n, _digest(hashes[:n])
         return known[1]
 
     def unfold(self) -> None:

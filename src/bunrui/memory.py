@@ -318,19 +318,20 @@ class Memory:
             delta.follow(self.counts)
             self.counts = delta
 
-    def learn(self, delta: Counts, texts: Any, sets: LabelSets) -> None:
-        """Add the counts of some documents; the texts are `lasting`."""
+    def learn(self, delta: Counts, texts: Any, sets: LabelSets, is_lasting: bool) -> None:
+        """Add the counts of some documents, whose texts may be `lasting` already."""
         with self.lock.write():
+            texts = self._to_keep(texts, is_lasting)
             self.take_in(delta)
             if self.kept is not None:
                 self.kept.add(texts, sets)
             if self.sample is not None:
                 self.sample.add(texts, sets, len(self.counts.live.labels))
 
-    def unlearn(self, delta: Counts, texts: Any, sets: LabelSets) -> None:
+    def unlearn(self, delta: Counts, texts: Any, sets: LabelSets, is_lasting: bool) -> None:
         """Take the counts of some documents back."""
         with self.lock.write():
-            kept = self.kept
+            texts, kept = self._to_keep(texts, is_lasting), self.kept
             places = kept.find(texts, sets) if kept is not None else {}
             sampled = self.sample.find(texts, sets) if self.sample is not None else None
             self.counts.subtract(delta)
@@ -344,6 +345,10 @@ class Memory:
             if self.sample is not None and not self.counts.n_docs:
                 self.sample = type(self.sample)()  # now it has left out nothing
         release(delta)
+
+    def _to_keep(self, texts: Any, is_lasting: bool) -> Any:
+        """Texts in the form in which they are kept: another thread may keep them only since they were counted."""
+        return lasting(texts) if self.keeps_texts and not is_lasting else texts
 
     def merge(self, other: Memory, model: str) -> None:
         """Add another memory; `model` is for messages."""

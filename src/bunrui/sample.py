@@ -254,7 +254,7 @@ class LowestDigests:
     def copy(self) -> LowestDigests:
         """The same, to go its own way."""
         other = LowestDigests()
-        other._append(self._texts, self._labels, self._keys, self._sizes, self._copies)
+        other._append(self._texts, self._labels, self._keys, self._sizes, self._copies.copy())  # `remove` writes to it
         other._bounds = dict(self._bounds)
         return other
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 import threading
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -79,18 +80,41 @@ def test_the_first_question_to_kept_weights_needs_only_its_own_words(
     path: str, tmp_path: Path, model: str, options: dict[str, Any]
 ) -> None:
     clf = learned(path, model=model, **options)
-    slim = tmp_path / "slim.bunrui"
-    clf.slim(slim)
-    queries = [*QUERIES, " ".join(f"{word} unseen{k}" for k, word in enumerate(TEXTS * 2000))]
+    clf.slim(tmp_path / "slim.bunrui")
+    queries = [*QUERIES, " ".join(f"{word} unseen{k}" for k, word in enumerate(TEXTS * 100))]
     known = clf.scores(queries)
     clf.close()
-    for file, (query, scores) in product([path, str(slim)], zip(queries, known, strict=True)):
+    for file, (query, scores) in product([path, tmp_path / "slim.bunrui"], zip(queries, known, strict=True)):
         with bunrui.open(file, read_only=True) as reader:
             assert reader.is_trained
+            for _ in range(2):  # a text without words is not the first one
+                assert reader.scores([""]).tobytes() == known[QUERIES.index("")].tobytes()
             assert reader.scores([query]).tobytes() == scores.tobytes()
             assert reader.counts.is_folded
+            assert reader.scores([query]).tobytes() == scores.tobytes()
+            assert reader.counts.is_folded == (query == "")
             assert reader.scores(iter(queries)).tobytes() == known.tobytes()
-            assert not reader.counts.is_folded
+
+
+@pytest.mark.parametrize("ask", [lambda clf: clf.scores(["料金が無料 " * 20_000]), lambda clf: clf.scores(["a", "b"])])
+def test_long_or_many_texts_need_all_words(path: str, ask: Callable[[StoredClassifier], Any]) -> None:
+    with learned(path, model="arow") as clf:
+        expected = ask(clf)
+    with bunrui.open(path, read_only=True) as reader:
+        assert ask(reader).tobytes() == expected.tobytes()
+        assert not reader.counts.is_folded
+
+
+def test_kept_weights_when_words_came_since(path: str) -> None:
+    with learned(path, model="arow") as clf:
+        for _ in range(2):
+            clf.learn(["a new word for pills"], ["spam"])
+        clf.train()
+        known = clf.scores([*QUERIES, "a new word"])
+    for query, scores in zip([*QUERIES, "a new word"], known, strict=True):
+        with bunrui.open(path, read_only=True) as reader:
+            assert reader.is_trained
+            assert reader.scores([query]).tobytes() == scores.tobytes()
 
 
 @pytest.mark.parametrize("model", ["binary", "complement", "multinomial", "bernoulli"])
@@ -119,9 +143,10 @@ def test_a_file_with_changes_is_read_like_one_without(path: str, model: str) -> 
         reader.close()
 
 
-def test_a_calibration_needs_no_more_words(path: str) -> None:
+@pytest.mark.parametrize("model", ["binary", "arow", "nbsvm"])
+def test_a_calibration_needs_no_more_words(path: str, model: str) -> None:
     """It asks about a text without words, too."""
-    with learned(path, model="binary") as clf:
+    with learned(path, model=model) as clf:
         clf.set_calibration(calibrate(clf, TEXTS, LABELS))
         known = clf.predict_proba(QUERIES)
     for query, shares in zip(QUERIES, known, strict=True):

@@ -232,13 +232,13 @@ def test_few_features_are_those_of_all(learned: list[tuple[str, set[str]]], aske
     assert list(few.cells()) == [cell for cell in counts.cells() if cell[0] in known]
     assert few.totals() == {text: both for text, both in counts.totals().items() if text in known}
     some = (0, counts.n_ids // 2, counts.n_ids, counts.n_ids)
-    ids, digests = lazy.find(wanted.vocabulary), [lazy.digest(n) for n in some]
+    ids, digests = lazy.places_of(wanted.vocabulary), [lazy.digest(n) for n in some]
     assert lazy.is_folded
     assert lazy == counts
     assert [lazy.features()[f] if f >= 0 else None for f in ids] == [
         text if text in counts.features() else None for text in wanted.features()
     ]
-    assert ids.tolist() == lazy.find(wanted.vocabulary).tolist()
+    assert ids.tolist() == lazy.places_of(wanted.vocabulary).tolist()
     assert digests == [lazy.digest(n) for n in some]
     assert not lazy.is_folded
     assert list(lazy.few(wanted.vocabulary).cells()) == list(few.cells())
@@ -266,7 +266,7 @@ def test_folded_counts_take_in_others(
     assert lazy.labels == whole.labels and lazy.class_totals() == whole.class_totals()
     assert (lazy.n_features, lazy.n_ids, lazy.n_terms) == (whole.n_features, whole.n_ids, whole.n_terms)
     few, same = lazy.few(wanted.vocabulary), whole.few(wanted.vocabulary)
-    assert lazy.find(wanted.vocabulary).tolist() == whole.find(wanted.vocabulary).tolist()
+    assert lazy.places_of(wanted.vocabulary).tolist() == whole.places_of(wanted.vocabulary).tolist()
     assert few.labels == same.labels
     assert list(few.cells()) == list(same.cells()) and few.totals() == same.totals()
     assert lazy.features() == whole.features()  # with the same ids
@@ -284,7 +284,7 @@ def test_a_feature_in_two_parts() -> None:
     with pytest.raises(DamagedError, match="x is damaged: a feature is there twice"):
         lazy.few(COUNTS.vocabulary)
     with pytest.raises(DamagedError, match="x is damaged: a feature is there twice"):
-        lazy.find(COUNTS.vocabulary)
+        lazy.places_of(COUNTS.vocabulary)
     with pytest.raises(DamagedError, match="x is damaged: a feature is there twice"):
         lazy.ids_of(["a"])
 

@@ -386,6 +386,14 @@ def change_as_nobody(path: str) -> str:
     return str(caught.value)
 
 
+def miss_as_nobody() -> str:
+    """What it hears while it may not even read."""
+    for _ in range(2):
+        with pytest.raises(StoreError) as caught:
+            handles[0].refresh()
+    return str(caught.value)
+
+
 def look_as_nobody() -> tuple[Any, ...]:
     """What it finds after others have written, and what it hears after closing the file."""
     clf = handles[0]
@@ -406,12 +414,15 @@ def test_a_refused_change_leaves_nothing_beside_the_file() -> None:
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
             message = pool.submit(change_as_nobody, path).result(PATIENCE)
             assert os.listdir(folder) == ["mail.bunrui"]
+            os.chmod(path, 0)
+            missed = pool.submit(miss_as_nobody).result(PATIENCE)
             os.chmod(path, 0o644)
             with bunrui.open(path) as clf:
                 n_changes = clf.last_change + 3
                 for k in range(3):
                     clf.learn([f"more{k}"], ["new"])
             found = pool.submit(look_as_nobody).result(PATIENCE)
+        assert "cannot be opened" in missed
         assert found == (True, n_changes, n_changes, True, 6)
         assert message == f"{path} cannot be written: check its permissions and those of its folder"
         assert os.listdir(folder) == ["mail.bunrui"]

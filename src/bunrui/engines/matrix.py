@@ -100,14 +100,14 @@ def look_up(texts: Any, analyzer: Analyzer, shortest: int, table: Vocabulary, *,
 def look_up_few(
     texts: Any,
     analyzer: Analyzer,
-    find: Callable[[Vocabulary], npt.NDArray[np.int32]],
+    places_of: Callable[[Vocabulary], npt.NDArray[np.int32]],
     width: int,
     *,
     sort: bool,
 ) -> Sparse:
-    """The same where no table is there: `find` gives the columns of the features of the texts, -1 for all others."""
+    """The same where no table is there: `places_of` gives the columns of features, -1 for those that are left out."""
     counted = count_features(texts, analyzer)
-    columns = find(counted.vocabulary)
+    columns = places_of(counted.vocabulary)
     if sort:
         return counted.matrix(columns, width)
     rows = []

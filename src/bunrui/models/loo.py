@@ -321,8 +321,8 @@ class Without:
             numbers = left.n_features, left.n_terms, rows.copies[lo:hi], n_labels, n_emptied
             self._share(np.stack(numbers), own_numbers)
         # Rows that share a class have the same numbers there: those of one of them will do.
-        sources = np.zeros(int(self.places.max(initial=-1)) + 1, np.int64)
-        sources[self.places] = np.arange(n * n_classes)
+        sources = np.zeros(int(self.places.max(initial=-1)) + 1, np.int32)  # a block has few numbers
+        sources[self.places] = np.arange(n * n_classes, dtype=np.int32)
         self._row = sources // n_classes
         self._class = sources - self._row * n_classes
         self.n_features = left.n_features[self._row]

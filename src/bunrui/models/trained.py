@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_SHORT = 1 << 16  # characters: longer texts have so many features that a table of all is quicker
+
 
 class FittedModel(ABC):
     """The answers of a model that is fitted when it first answers after a change."""
@@ -212,14 +214,20 @@ class Fitted:
         return not isinstance(self.form, HeadForm) or self.form.head.classes.tolist() == self.classes
 
     def rows(self, texts: Any) -> Any:
-        """Texts as rows of counts, (n_docs, n_columns).
-
-        The first text asks a file for no more features than it has: most commands have only one.
-        """
-        is_first, self._has_answered = not self._has_answered, True
-        few = is_first and self.counts.is_folded and isinstance(texts, Sized) and len(texts) == 1
-        sort = not self._in_text_order
+        """Texts as rows of counts, (n_docs, n_columns)."""
+        few, sort = self.counts.is_folded and self._asks_few(texts), not self._in_text_order
         return rows_of(texts, self._analyzer, self.counts, self._ids, self._width, sort=sort, few=few)
+
+    def _asks_few(self, texts: Any) -> bool:
+        """Whether texts need few features of a file: the first one that is short, or one without features.
+
+        Most commands have only one text, and a calibration asks about an empty one.
+        """
+        if not isinstance(texts, list) or len(texts) != 1 or not isinstance(texts[0], Sized) or len(texts[0]) > _SHORT:
+            return False
+        is_few = not (len(texts[0]) and self._has_answered)
+        self._has_answered |= len(texts[0]) > 0
+        return is_few
 
     def scores(self, texts: Any) -> Floats:
         """(n_docs, n_classes)"""
@@ -230,6 +238,7 @@ class Fitted:
         from bunrui.models.explain import find, hold, read  # 10 ms, and predicting needs none
 
         reading = read(self._analyzer, document)
+        self.counts.unfold()  # its words are asked for by name, too
         row = self.rows([document])
         duel = hold(self.classes, self.form.scores(row)[0], label, against)
         parts = self.form.parts(row)
@@ -309,7 +318,7 @@ def rows_of(
     if is_given(texts):
         check_given(analyzer)
     if few:
-        X = look_up_few(texts, analyzer, counts.find, counts.n_ids, sort=sort)
+        X = look_up_few(texts, analyzer, counts.places_of, counts.n_ids, sort=sort)
     else:
         X = look_up(texts, analyzer, 1, counts.vocabulary, sort=sort)
     if ids is not None:

@@ -85,6 +85,7 @@ class Store:
         self._db: Connection | None = db
         self._place = db.place
         self._patience = _PATIENCE_SECONDS
+        self._is_renewing = False
         _stores.add(self)
         self.log = Log(self)
         meta = self._meta()
@@ -149,13 +150,17 @@ class Store:
         """Look again at a file that this process has no right to share with a writer; not inside a transaction."""
         if self.db.may_write:
             return
-        self.db.execute("SELECT 1")  # says so where the file was closed
-        if not self.db.in_transaction:
-            self.check_place()
-            self.db.close()
-            self._db = connect(self._at, read_only=self._read_only, name=self.path)
-            if self._read_only:
-                set_to_read(self._db)
+        if not self._is_renewing:
+            self.db.execute("SELECT 1")  # says so where the file was closed
+            if self.db.in_transaction:
+                return
+        self.check_place()
+        self._is_renewing = True  # until it succeeds: the next one to ask tries again
+        self.db.close()
+        self._db = connect(self._at, read_only=self._read_only, name=self.path)
+        self._is_renewing = False
+        if self._read_only:
+            set_to_read(self._db)
 
     @property
     def is_in_place(self) -> bool:
@@ -169,6 +174,7 @@ class Store:
 
     def close(self) -> None:
         """Let go of the file."""
+        self._is_renewing = False
         if self._db is not None:
             with explain_errors(self.path):
                 self._db.close()

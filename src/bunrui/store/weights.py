@@ -58,7 +58,8 @@ class Heading:
     def is_of(self, options: Mapping[str, Any], counts: Counts, *, any_version: bool) -> bool:
         """Whether they are weights of a model with these options, of the features of these counts."""
         return (
-            self.options == key_of(options)
+            bool(self.vocabulary)
+            and self.options == key_of(options)
             and (any_version or self.version == _version())
             and self.n_ids <= counts.n_ids
             and self.vocabulary == counts.digest(self.n_ids)
