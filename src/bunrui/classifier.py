@@ -110,6 +110,11 @@ class AnyClassifier(ABC):
         return not self.needs_documents
 
     @property
+    def n_trained(self) -> int:
+        """Documents whose weights are in a file: the next question learns the others."""
+        return 0
+
+    @property
     def classes_(self) -> npt.NDArray[Any]:
         """Labels that have documents, sorted: the columns of `scores` and `predict_proba`."""
         with self.memory.lock.read():

@@ -23,7 +23,7 @@ from bunrui.phrases import excerpt, percent, readable
 from bunrui.selection import Audit, Comparison, Suspect
 from bunrui.views import evaluation as views
 from bunrui.views.charts import Bar, bars
-from bunrui.views.comparison import LEGEND, comparison_chart, comparison_table
+from bunrui.views.comparison import comparison_chart, comparison_table, legend_of
 from bunrui.views.confusion import Confusion, most_confused
 from bunrui.views.evaluation import evaluation_tables, metrics_tables, multilabel_tables
 from bunrui.views.explanation import Explanation, excerpt_html, explanation_html, spell, telling_words
@@ -148,7 +148,7 @@ def comparison_page(comparison: Comparison, *, title: str = "Models compared", f
     facts : iterable of (str, str)
         The facts of the comparison: names and values.
     """
-    legend = joined(element("p", line, class_="muted") for line in LEGEND.splitlines())
+    legend = joined(element("p", line, class_="muted") for line in legend_of(comparison))
     skipped = joined(element("p", f"Left out: {reason}", class_="muted") for reason in comparison.skipped)
     known = [("Documents", f"{comparison.n_docs:,}"), ("Predicted", comparison.how)]
     chart = element("div", comparison_chart(comparison), class_="models scroll")

@@ -454,6 +454,31 @@ def test_a_slim_copy_that_has_learned_by_counts_lost_its_weights(path: Path, tmp
         clf.configure(model="arow")
 
 
+def test_an_undo_gives_a_slim_copy_its_weights_back(path: Path, tmp_path: Path) -> None:
+    with slim_copy_by_counts(path, tmp_path) as clf:
+        clf.undo()
+    # Who has undone it still has the ids of its words.
+    with bunrui.open(tmp_path / "slim.bunrui") as clf:
+        clf.configure(model="arow")
+        assert clf.is_trained and clf.check().is_right
+    assert np.array_equal(scores_of(tmp_path / "slim.bunrui"), scores_of(path))
+
+
+@pytest.mark.parametrize("change", ["unlearn", "compact"])
+def test_an_undo_gives_no_others_back(path: Path, tmp_path: Path, change: str) -> None:
+    """Unlearning takes the weights with it, as it takes what was learned."""
+    with slim_copy_by_counts(path, tmp_path) as clf:
+        if change == "unlearn":
+            clf.unlearn(["one more"], ["ham"])
+        else:
+            clf.compact()
+            clf.learn(["and another"], ["ham"])
+        clf.undo()
+    needs_documents = pytest.raises(OptionError, match="arow is trained from documents")
+    with bunrui.open(tmp_path / "slim.bunrui") as clf, needs_documents:
+        clf.configure(model="arow")
+
+
 @pytest.mark.parametrize("min_df", [1, 3])
 @pytest.mark.parametrize("model", KEPT)
 def test_weights_outlive_a_set_and_its_undo(path: Path, tmp_path: Path, model: str, min_df: int) -> None:

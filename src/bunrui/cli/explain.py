@@ -161,13 +161,13 @@ def _as_dict(word: Word) -> dict[str, Any]:
 
 
 def _table(classifier: AnyClassifier, found: list[Word]) -> Table:
-    from bunrui.views.explanation import spell
+    from bunrui.views.explanation import signed, spell
 
     classes: list[Any] = classifier.classes_.tolist()
     by_label = len(classes) <= _FEW_LABELS
     names = [one_line(text_of(name)) for name in classes] if by_label else ["in all"]
-    rows = []
+    rows, write = [], signed((word.weight for word in found), 4)
     for word in found:
         counts = [word.counts.get(name, 0) for name in classes] if by_label else [sum(word.counts.values())]
-        rows.append([spell(word.text), f"{word.weight:+.4f}", *(f"{count:,}" for count in counts)])
+        rows.append([spell(word.text), write(word.weight), *(f"{count:,}" for count in counts)])
     return Table([Column("word", is_number=False, overflow="fold"), *numbers("weight", *names)], rows)

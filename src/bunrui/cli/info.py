@@ -37,7 +37,9 @@ def info(file: Classifier, json: bool = flag("As JSON.")) -> None:
 
     with bunrui.open(file, read_only=True) as classifier:
         known = classifier.info()
-        alpha = f"default ({known['alpha']})" if classifier.effective_options["alpha"] is None else str(known["alpha"])
+        alpha, is_default = str(known["alpha"]), classifier.effective_options["alpha"] is None
+        if classifier.alpha is None:
+            alpha = f"{'default' if is_default else 'chosen'} ({alpha})"
         if classifier.model == "columns" and known["documents"]:
             known |= {"columns": _columns(classifier)}
     if json:
@@ -122,6 +124,8 @@ def _training(known: dict[str, Any]) -> list[tuple[str, str]]:
         return []
     if known["is_trained"]:
         return [("", "trained")]
+    if len(known["labels"]) < 2:
+        return [("", "not trained: there are no two labels to tell apart")]
     what = "trained"
     if known["trained_documents"]:
         n_docs = known["trained_documents"]

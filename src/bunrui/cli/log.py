@@ -138,7 +138,8 @@ def _about(entry: Entry) -> str:
         parts = [f"{name} {value}" for name, value in values.items() if value is not None]
     with suppress(DataError):
         choice = Choice.from_dict(entry.note.get("choice"))
-        parts += [f"chose {choice.describe()}"] if choice.evidence else []
+        if choice.evidence or entry.kind == "choose":
+            parts.append(f"{'chose' if choice.evidence else 'kept'} {choice.describe()}")
     return "; ".join(parts)
 
 

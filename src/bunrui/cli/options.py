@@ -249,7 +249,11 @@ class Model:
         chosen = classifier.with_model(**options) if options else classifier
         if not chosen.is_trained:
             chosen.memory.documents.check(chosen.model)
-            say(f"training {chosen.model} from {counted(classifier.counts.n_docs, 'document')} that the file keeps")
+            n_docs, n_trained = classifier.counts.n_docs, chosen.n_trained
+            what = f"from {counted(n_docs, 'document')} that the file keeps"
+            if n_trained:
+                what = f"on {counted(n_docs - n_trained, 'more document')}"
+            say(f"training {chosen.model} {what}")
         return chosen
 
 

@@ -163,8 +163,8 @@ def check_label(classes: Sequence[Label], label: Any) -> None:
     """Refuse a label that is not there."""
     if not is_known(label, classes):
         check_types([label], classes)
-        names = some(classes)
-        raise LabelError(f"there is no label {label!r}: the labels are {names}")
+        known = f"the labels are {some(classes)}" if classes else "nothing has been learned"
+        raise LabelError(f"there is no label {label!r}: {known}")
 
 
 # Weights that a file keeps, checked before a kernel reads them: kernels check no bounds

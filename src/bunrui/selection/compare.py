@@ -120,12 +120,15 @@ class Comparison:
         Documents that were predicted.
     skipped : tuple of str
         Rows that could not be measured, and why.
+    automatic : str
+        The model that the row `auto` stands for; empty if there is no such row.
     """
 
     rows: tuple[Row, ...]
     how: str
     n_docs: int
     skipped: tuple[str, ...] = ()
+    automatic: str = ""
 
     def __repr__(self) -> str:
         return f"<Comparison: {len(self.rows)} rows, {self.n_docs} documents, {self.how}; first: {self.rows[0]!r}>"
@@ -138,7 +141,8 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """Everything, in the types of JSON."""
         rows = [row.to_dict() for row in self.rows]
-        return {"documents": self.n_docs, "predicted": self.how, "rows": rows, "skipped": list(self.skipped)}
+        known = {"documents": self.n_docs, "predicted": self.how, "automatic": self.automatic}
+        return known | {"rows": rows, "skipped": list(self.skipped)}
 
 
 _ON_TEXT = tuple(name for name, kind in TRAINED.items() if kind.on_text)
@@ -213,13 +217,15 @@ def compare(
     every = [Settings(model=model, analyzer=spec) for spec in dict.fromkeys(specs) for model in chosen if model != AUTO]
     # The choice must not have seen the documents that test it, so that only the learned ones count.
     automatic = Settings.automatic(texts, labels, specs[0]) if models is None or AUTO in chosen else None
-    if automatic is None and AUTO in chosen:  # too few documents to tell
-        automatic = Settings(analyzer=specs[0])
+    how = "chosen by leave-one-out"
+    if automatic is None and AUTO in chosen:
+        automatic, how = Settings(analyzer=specs[0]), "for there are too few documents to tell"
     # Trained models take their time: models that count come first.
     todo = [(settings.model, settings) for settings in sorted(every, key=lambda settings: settings.is_trained)]
     if automatic is not None:
         todo.append((AUTO, automatic))
-    return _measure(basis, todo, _baselines() if baselines else {}, watch or (lambda progress: None))
+    told = f"{automatic.candidate.describe()}, {how}" if automatic is not None else ""
+    return _measure(basis, todo, _baselines() if baselines else {}, told, watch or (lambda progress: None))
 
 
 def check_models(models: Iterable[str] | None, *, loo: bool, baselines: bool) -> tuple[str, ...]:
@@ -255,6 +261,7 @@ def _measure(
     basis: LeaveOneOut | Folds,
     todo: list[tuple[str, Settings]],
     fits: dict[str, Fit],
+    automatic: str,
     watch: Callable[[Progress], None],
 ) -> Comparison:
     rows: list[Row] = []
@@ -262,7 +269,7 @@ def _measure(
     n_all = len(todo) + len(fits)
 
     def so_far() -> Comparison:
-        return Comparison(_rank(rows), basis.how, len(basis.rows), tuple(skipped))
+        return Comparison(_rank(rows), basis.how, len(basis.rows), tuple(skipped), automatic)
 
     for name, settings in todo:
         watch(Progress(so_far(), settings.describe(), n_all))

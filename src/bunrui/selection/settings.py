@@ -9,6 +9,7 @@ import numpy as np
 
 from bunrui.analysis import AnalyzerSpec, analyzer_of
 from bunrui.analysis import texts as inputs
+from bunrui.choice import Candidate
 from bunrui.classifier import TextClassifier
 from bunrui.errors import MissingExtraError, OptionError
 from bunrui.kernel import unicode
@@ -71,6 +72,12 @@ class Settings:
             return None
         found = cls(analyzer=analyzer, **choice.options)
         return found.replace(alpha=None) if found.alpha == found._default_lam else found
+
+    @property
+    def candidate(self) -> Candidate:
+        """The same as a model that counts, with its λ."""
+        assert self.lam is not None
+        return Candidate(self.model, self.lam, self.class_norm, self.against_rest)
 
     def replace(self, **changes: Any) -> Settings:
         """The same with some of them changed."""

@@ -14,7 +14,7 @@ from bunrui.choice import FREE, Choice
 from bunrui.classifier import OPTIONS, AnyClassifier, Labels, TextClassifier, Texts, check_names, complete_options
 from bunrui.counts import Label
 from bunrui.engines.labelgroups import check_new
-from bunrui.errors import Option, OptionError, check_whole
+from bunrui.errors import Option, OptionError, StoreError, check_whole
 from bunrui.labels import as_list, is_label, type_of
 from bunrui.memory import Digests, by_digest
 from bunrui.models import AUTO, TRAINED
@@ -349,6 +349,11 @@ class StoredClassifier(AnyClassifier):
         """Whether the next question is answered without training: counts are enough, or the file has the weights."""
         return not self.needs_documents or (is_kept(self.model) and self._file.trained(self.get_params())[0])
 
+    @property
+    def n_trained(self) -> int:
+        """Documents whose weights are in the file: the next question learns the others."""
+        return self._file.trained(self.get_params())[1] if is_kept(self.model) else 0
+
     def train(self) -> bool:
         """Train the model now and keep its weights in the file, so that the next process answers at once.
 
@@ -504,6 +509,9 @@ class StoredClassifier(AnyClassifier):
 
     def choose(self, metric: str | None = None) -> Choice:
         """Choose the model that `model="auto"` stands for anew, by the documents of the file; `undo` takes it back."""
+        if self.keep != "text":
+            problem = f"{self.path} has no documents to choose by"
+            raise StoreError(problem, hint=("learn into a file with ", Option("keep", "text")))
         self._check_auto()
         if self._is_twin:
             raise OptionError("a model is chosen for a file: ask the classifier that `open` gave")
@@ -548,7 +556,7 @@ class StoredClassifier(AnyClassifier):
             n_changed = 0 if self.calibration is None else self._file.n_changed(self.calibration.tx)
         # Before the lock: both ask for it, and who waits to learn keeps all out, also one that reads and asks again.
         is_trained, choice, pool, kind = self.is_trained, self.model_, self.unlabelled_, self.label_type
-        n_trained = self._file.trained(self.get_params())[1] if is_kept(self.model) else 0
+        n_trained = self.n_trained
         with self.memory.lock.read():
             counts = self.counts
             labels = {label: n for label, (n, _, _) in counts.class_totals().items()}

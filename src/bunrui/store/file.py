@@ -17,7 +17,7 @@ from bunrui.classifier import Chosen, TextClassifier, asked_for, choose_by, reso
 from bunrui.counts import Counts
 from bunrui.engines.count import release
 from bunrui.engines.labelgroups import label_sets
-from bunrui.errors import BunruiError, DamagedError, DataError, Option, OptionError, Step, StoreError
+from bunrui.errors import BunruiError, DamagedError, DataError, OptionError, Step, StoreError
 from bunrui.kernel.slices import Mutex
 from bunrui.memory import Batch, Memory, Parameters
 from bunrui.models import AUTO, kind_of
@@ -272,10 +272,7 @@ class File:
         """Choose the model anew, by default by the metric of the last choice."""
         with self.writing("choose") as transaction:
             if not self._can_choose(self.memory.counts.n_docs, self.store.settings()):
-                hint: tuple[Step | Option | str, ...] = "learn into a file with ", Option("keep", "text")
-                if self.store.keep == "text":
-                    hint = (Step("learn"),)
-                raise StoreError(f"{self.store.path} has no documents to choose by", hint=hint)
+                raise StoreError(f"{self.store.path} has no documents to choose by", hint=(Step("learn"),))
             if metric is None:
                 choice = chosen_of(self.store).choice
                 metric = choice.metric if choice else "accuracy"

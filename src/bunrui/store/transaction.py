@@ -18,7 +18,7 @@ from bunrui.labels import check_types, text_of
 from bunrui.store.codec import Part, pack_numbers, parts_of
 from bunrui.store.log import COLUMNS, Block
 from bunrui.store.schema import SEALED, insert, seal
-from bunrui.store.weights import carry_weights, drop_weights
+from bunrui.store.weights import are_weights_of, carry_weights, drop_weights
 
 if TYPE_CHECKING:
     from bunrui.store.store import State, Store
@@ -276,11 +276,11 @@ def _entry(store: Store, is_whole: Any, tx: Any, kind: Any, time: Any, n_docs: A
 
 
 def kinds_since(store: Store, mark: State) -> set[str]:
-    """The kinds of the changes after a state; "rewritten" where the file does not go on from there."""
+    """The kinds of the changes after a state that stand; "rewritten" where the file does not go on from there."""
     state = store.state()
     if mark.generation != state.generation or mark.tx > state.tx:
         return {"rewritten"}
-    return {entry.kind for entry in History(store).entries(after=mark.tx)}
+    return {entry.kind for entry in History(store).standing(mark.tx)}
 
 
 def undo(store: Store, to: int | None = None, last: int | None = None) -> tuple[list[Entry], list[tuple[int, Counts]]]:
@@ -305,8 +305,11 @@ def undo(store: Store, to: int | None = None, last: int | None = None) -> tuple[
     db.execute("DELETE FROM cells WHERE delta IN (SELECT delta FROM deltas WHERE tx > ?)", (to,))
     db.execute("DELETE FROM deltas WHERE tx > ?", (to,))
     before = store.state()
-    is_of_settings = OF_SETTINGS.issuperset(entry.kind for entry in taken)
-    if not is_of_settings:
+    # Nobody can train the weights of a slim copy again: those that it had before all that is taken back stay.
+    weights_stay = OF_SETTINGS.issuperset(entry.kind for entry in taken) or (
+        store.keep != "text" and are_weights_of(store, to)
+    )
+    if not weights_stay:
         drop_weights(store)
     moment, signature = now(), sign(store.author, "undone_by")
     for entry in taken:
@@ -315,7 +318,7 @@ def undo(store: Store, to: int | None = None, last: int | None = None) -> tuple[
         db.execute("UPDATE transactions SET undone = ?, note = ? WHERE tx = ?", (moment, note, entry.number))
         seal(db, "transactions", "tx = ?", (entry.number,))
     store.new_generation()
-    if is_of_settings:
+    if weights_stay:
         carry_weights(store, before)
     return taken, deltas
 

@@ -137,6 +137,14 @@ def carry_weights(store: Store, before: State) -> None:
             store.db.execute("UPDATE weights SET content = ? WHERE name = ?", (pack_json(known), _HEADING))
 
 
+def are_weights_of(store: Store, tx: int) -> bool:
+    """Whether a file has weights from before the changes after a number."""
+    with suppress(DamagedError):
+        heading = read_heading(store)
+        return heading is not None and bool(heading.vocabulary) and heading.tx <= tx
+    return False
+
+
 def read_heading(store: Store) -> Heading | None:
     """The heading of the weights of a file; None where it has none."""
     row = store.db.execute("SELECT content FROM weights WHERE name = ? AND part = 0", (_HEADING,)).fetchone()

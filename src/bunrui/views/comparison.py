@@ -35,11 +35,11 @@ _COST = [Column("learn"), _PREDICT, *numbers("features", "cells")]
 _COLUMNS = [*_NAMES, *_QUALITY, *_COST]
 _PAGE_COLUMNS = [*_NAMES, *_QUALITY[:3], _LOSS, _PREDICT, _QUALITY[3]]
 
-LEGEND = (
-    "95 %: bootstrap interval of the accuracy\n"
-    "tied: not to be told from the first by McNemar's test at 5 %, shared by all pairs of rows\n"
-    "+ only this one is right, − only the first\n"
-    "learn, predict: MB/s in this run; cells: numbers that the model keeps"
+_LEGEND = (
+    "95 %: bootstrap interval of the accuracy",
+    "tied: not to be told from the first by McNemar's test at 5 %, shared by all pairs of rows",
+    "+ only this one is right, − only the first",
+    "learn, predict: MB/s in this run; cells: numbers that the model keeps",
 )
 
 
@@ -62,7 +62,7 @@ class ComparisonTable(NamedTuple):
             if self.most is None:
                 yield _table(rows, [*_NAMES, *_COST])
         if self.most is None:
-            yield Text(LEGEND, "dim")
+            yield Text("\n".join(legend_of(self.comparison)), "dim")
         elif len(self.comparison.rows) > self.most:
             yield Text(f"and {len(self.comparison.rows) - self.most} more", "dim")
 
@@ -77,7 +77,7 @@ def trial_table(search: Search, most: int) -> Table:
 
 def comparison_html(comparison: Comparison) -> str:
     """A piece of a notebook."""
-    legend = joined(element("div", line, class_="muted") for line in LEGEND.splitlines())
+    legend = joined(element("div", line, class_="muted") for line in legend_of(comparison))
     table = comparison_table(comparison).to_html()
     return fragment(element("p", _headline(comparison)), comparison_chart(comparison), table, legend)
 
@@ -99,6 +99,11 @@ def comparison_table(comparison: Comparison, *, is_sortable: bool = False, is_pa
     if all(row.cost.predict_rate is None for row in comparison.rows):  # too few documents to tell
         columns = [column for column in columns if column is not _PREDICT]
     return _table(comparison.rows, columns, caption=Phrase("All figures", "compare.figures"), is_sortable=is_sortable)
+
+
+def legend_of(comparison: Comparison) -> list[str]:
+    """Lines below the table: the model that `auto` stands for, and what the columns mean."""
+    return [*([f"auto: {comparison.automatic}"] if comparison.automatic else []), *_LEGEND]
 
 
 def tuning_html(tuning: Tuning) -> str:

@@ -11,7 +11,7 @@ import heapq
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -182,7 +182,7 @@ class Explanation:
             parts += ["", body.append(f" … ({more:,} more characters)" if more > 0 else "", "dim")]
         right, left = Column(justify="right", no_wrap=True), Column(no_wrap=True)
         table = Table.grid(right, left, Column(overflow="fold"), padding=(0, 2, 0, 0))
-        write, rows = _format(self), _rows(self)
+        write, rows = signed(c.value for c in self.contributions), _rows(self)
         largest = abs(rows[0].value)
         for row in rows:
             style = _style(row.value, largest) if row.is_feature else Style.null()
@@ -196,7 +196,7 @@ class Explanation:
         return f"<Explanation: {str(self).splitlines()[0]}; print it, or rich.print it for colour>"
 
     def __str__(self) -> str:
-        write = _format(self)
+        write = signed(c.value for c in self.contributions)
         rows = [(write(row.value), row.times, row.name) for row in _rows(self)]
         widths = [max(len(row[k]) for row in rows) for k in (0, 1)]
         lines = [" against ".join(f"{name} {share}" for name, share in _header(self))]
@@ -246,10 +246,15 @@ def _rows(explanation: Explanation) -> list[_Row]:
     return rows
 
 
-def _format(explanation: Explanation) -> Callable[[float], str]:
-    """How to write values: three figures after the point, more where all of them are small."""
-    largest = max([abs(c.value) for c in explanation.contributions], default=0.0)
-    figures = 3 if largest >= 1 or not largest else min(2 - math.floor(math.log10(largest)), 15)
+def signed(values: Iterable[float], figures: int = 3) -> Callable[[float], str]:
+    """How to write values: so many figures after the point, more where all of them are small.
+
+    >>> signed([0.25, 1.5])(0.25), signed([0.00012])(0.00012)
+    ('+0.250', '+0.000120')
+    """
+    largest = max(map(abs, values), default=0.0)
+    if 0 < largest < 1:
+        figures = min(figures - 1 - math.floor(math.log10(largest)), 15)
     return lambda value: f"{value:+.{figures}f}"
 
 
@@ -342,7 +347,7 @@ def _legend(explanation: Explanation, *, shares: bool) -> Markup:
 
 def _marked_text(explanation: Explanation, left_out: int) -> Markup:
     """The text.  Where there is a script, the arrow keys go from word to word, and each says what stands on it."""
-    text, write = explanation.text or "", _format(explanation)
+    text, write = explanation.text or "", signed(c.value for c in explanation.contributions)
     runs = list(_runs(explanation))
     largest = max(abs(run.value) for run in runs)
     pieces: list[Any] = []
@@ -374,7 +379,7 @@ def _title(explanation: Explanation, places: set[int], write: Callable[[float], 
 
 
 def _contributions(explanation: Explanation) -> Markup:
-    write, rows = _format(explanation), _rows(explanation)
+    write, rows = signed(c.value for c in explanation.contributions), _rows(explanation)
     largest = abs(rows[0].value) or 1.0
     lines = []
     for row in rows:
