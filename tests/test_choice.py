@@ -22,6 +22,7 @@ from bunrui.choice import CANDIDATES, PLAIN, Candidate, Choice, choose, is_due
 from bunrui.errors import DataError, NotLearnedError, OptionError, UnlearnError
 from bunrui.memory import Batch
 from bunrui.sample import Drawn, LowestDigests
+from tests.support.choosing import choosing
 from tests.support.examples import examples
 from tests.support.waiting import PATIENCE
 
@@ -30,15 +31,6 @@ texts_of = st.lists(words, min_size=1, max_size=6).map(" ".join)
 documents_of = st.lists(st.tuples(texts_of, st.sampled_from("abc")), min_size=6, max_size=25)
 
 LOSES = "no other model leads by more than a standard error"
-
-
-def corpus(n: int = 120, seed: int = 0) -> tuple[list[str], list[str]]:
-    """Short texts of eight classes: on 1,000 of them the plain default is at .86, another candidate at .94."""
-    shares = np.random.default_rng(7).dirichlet(np.full(300, 0.3), 8)
-    rng = np.random.default_rng(seed)
-    classes = rng.integers(8, size=n).tolist()
-    texts = [" ".join(f"u{word}" for word in rng.choice(300, 6, p=shares[c])) for c in classes]
-    return texts, [f"c{c}" for c in classes]
 
 
 @pytest.fixture
@@ -116,7 +108,7 @@ def test_unlearning_brings_a_choice_back(documents: list[tuple[str, str]], more:
 
 
 def test_threads_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts, labels = corpus(3000)
+    texts, labels = choosing(3000)
     found = []
     monkeypatch.setattr(choice, "_MANY_CHARACTERS", 0)
     for n in ("1", "3"):
@@ -144,7 +136,7 @@ def test_a_better_model_is_chosen_and_answers(
 ) -> None:
     for limit in limits:
         monkeypatch.setattr(choice, limit, 0)
-    texts, labels = corpus(1000)
+    texts, labels = choosing(1000)
     clf = TextClassifier().learn(texts, labels)
     chosen = clf.model_
     assert chosen is not None and chosen.candidate != PLAIN and not chosen.reason
@@ -160,19 +152,19 @@ def test_a_better_model_is_chosen_and_answers(
     assert [each for each in CANDIDATES if each in evidence] == list(evidence)  # of equal ones the first is chosen
     assert abs(best.value - best.lead - evidence[PLAIN].value) < 1e-9
     named = TextClassifier(**chosen.candidate._asdict()).learn(texts, labels)
-    new = corpus(200, seed=1)[0]
+    new = choosing(200, seed=1)[0]
     np.testing.assert_array_equal(clf.scores(new), named.scores(new))
     assert clf.model == "auto" and clf.get_params()["alpha"] is None
     assert clf.effective_alpha == chosen.candidate.alpha
     assert clf.is_calibrated and clf.calibration is not None and clf.calibration.n_docs == best.n_docs
     assert clf.predict_proba(new).max() < named.predict_proba(new).max()
-    assert clf.score(*corpus(500, seed=2)) >= TextClassifier(PLAIN.model).learn(texts, labels).score(
-        *corpus(500, seed=2)
+    assert clf.score(*choosing(500, seed=2)) >= TextClassifier(PLAIN.model).learn(texts, labels).score(
+        *choosing(500, seed=2)
     )
 
 
 def test_a_choice_stays_until_documents_double_or_halve() -> None:
-    texts, labels = corpus(400)
+    texts, labels = choosing(400)
     clf = TextClassifier().learn(texts[:100], labels[:100])
     first = clf.choice
     assert first is not None and first.n_docs == 100
@@ -216,17 +208,17 @@ def test_nothing_to_choose() -> None:
     with pytest.raises(OptionError, match="the model is 'binary', and there is nothing to choose"):
         TextClassifier("binary").choose()
     with pytest.raises(OptionError, match="there is no metric 'f2'"):
-        TextClassifier().learn(*corpus(60)).choose("f2")
+        TextClassifier().learn(*choosing(60)).choose("f2")
     nothing = TextClassifier().model_
     assert nothing is not None and nothing.reason == "nothing has been learned yet"
-    learned = TextClassifier("binary").learn(*corpus(60)).set_params(model="auto")
+    learned = TextClassifier("binary").learn(*choosing(60)).set_params(model="auto")
     assert learned.model_ is not None and learned.model_.reason == "its documents are not kept"
     with pytest.raises(NotLearnedError, match="there are no documents to choose by"):
         learned.choose()
 
 
 def test_merging_what_keeps_no_sample() -> None:
-    texts, labels = corpus(200)
+    texts, labels = choosing(200)
     clf = TextClassifier().learn(texts, labels).merge(TextClassifier("binary").learn(texts, labels))
     assert clf.model_ is not None and clf.model_.reason == "documents that were merged are not kept"
     with pytest.raises(NotLearnedError, match="not kept: learn all documents into a new classifier"):
@@ -235,7 +227,7 @@ def test_merging_what_keeps_no_sample() -> None:
 
 def test_kept_documents_are_a_sample_too() -> None:
     """They are there because a trained model was asked for first."""
-    texts, labels = corpus(300)
+    texts, labels = choosing(300)
     expected = TextClassifier().learn(texts, labels).model_
     assert expected is not None and expected.evidence
     trained = TextClassifier("nbsvm").learn(texts[:100], labels[:100]).learn(texts[100:], labels[100:])
@@ -251,7 +243,7 @@ def test_kept_documents_are_a_sample_too() -> None:
 
 def test_documents_are_sampled_while_others_are_learned(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sample is filled before anybody sees it, and nobody learns meanwhile."""
-    texts, labels = corpus(2000)
+    texts, labels = choosing(2000)
     clf = TextClassifier("nbsvm").learn(texts[:500], labels[:500])
     has_begun, has_learned, fill = threading.Event(), threading.Event(), LowestDigests.add_batches
 
@@ -276,7 +268,7 @@ def test_documents_are_sampled_while_others_are_learned(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("form", [list, tuple, iter, np.array, lambda texts: [text.split() for text in texts]])
 def test_a_sample_begins_while_documents_are_counted(monkeypatch: pytest.MonkeyPatch, form: Callable[..., Any]) -> None:
-    texts, labels = corpus(80)
+    texts, labels = choosing(80)
     clf, count = TextClassifier("binary"), classifier.count
 
     def counted(*args: Any) -> Any:
@@ -296,7 +288,7 @@ def same_sample(clf: TextClassifier, other: TextClassifier) -> None:
 
 def test_an_emptied_memory_has_left_out_nothing() -> None:
     """Also labels of another type may come then."""
-    texts, labels = corpus(9000, seed=3)
+    texts, labels = choosing(9000, seed=3)
     clf = TextClassifier().learn(texts, labels)
     clf.unlearn(texts, labels)
     numbers = [int(label[1:]) for label in labels[:300]]
@@ -306,7 +298,7 @@ def test_an_emptied_memory_has_left_out_nothing() -> None:
 
 def test_unlearning_another_text_than_was_learned() -> None:
     """Counts take it back, as all its words are there; the sample does not know which text is left, and goes."""
-    texts, labels = corpus(200)
+    texts, labels = choosing(200)
     clf = TextClassifier().learn(["Secret  words HERE", *texts], ["c0", *labels])
     before = clf.choice
     with pytest.raises(UnlearnError):
@@ -321,7 +313,7 @@ def test_unlearning_another_text_than_was_learned() -> None:
 
 
 def test_other_options_hold_for_all_candidates() -> None:
-    texts, labels = corpus(600)
+    texts, labels = choosing(600)
     for options in (
         {"prior": "uniform"},
         {"min_df": 2},
@@ -336,7 +328,7 @@ def test_other_options_hold_for_all_candidates() -> None:
 
 
 def test_with_model() -> None:
-    texts, labels = corpus(600)
+    texts, labels = choosing(600)
     clf = TextClassifier().learn(texts, labels)
     assert clf.choice is not None
     assert clf.with_model().model == clf.choice.candidate.model
@@ -348,11 +340,11 @@ def test_with_model() -> None:
 @pytest.mark.parametrize("in_file", [False, True])
 def test_options_that_fix_a_model_hold_beside_auto(in_file: bool, tmp_path: Path) -> None:
     """A choice says nothing of them, and its λ is no α of another smoothing."""
-    plain = TextClassifier(choice.PLAIN.model).learn(*corpus(300))
+    plain = TextClassifier(choice.PLAIN.model).learn(*choosing(300))
     clf = bunrui.create(tmp_path / "a") if in_file else TextClassifier()
-    clf.learn(*corpus(300))
+    clf.learn(*choosing(300))
     assert clf.model_ is not None and clf.model_.candidate != PLAIN
-    queries = corpus(50, seed=1)[0]
+    queries = choosing(50, seed=1)[0]
     for options in ({"alpha": 50.0}, {"smoothing": "map"}, {"smoothing": "mle"}, {"max_features": 20}):
         twin = clf.with_model("auto", **options)
         assert np.array_equal(twin.scores(queries), plain.with_model(**options).scores(queries))
@@ -368,7 +360,7 @@ def test_options_that_fix_a_model_hold_beside_auto(in_file: bool, tmp_path: Path
 
 def test_a_question_is_answered_by_one_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another thread chooses while a model is made, or between its scores and their probabilities."""
-    texts, labels = corpus(600)
+    texts, labels = choosing(600)
     clf = TextClassifier().learn(texts, labels)
     chosen, fitted = clf.choice, clf.calibration
     clf.take_on(None, None)
@@ -408,13 +400,13 @@ def test_a_calibration_is_fitted_when_somebody_asks_for_it(monkeypatch: pytest.M
     fitted: list[int] = []
     fit = calibration.fit_calibration
     monkeypatch.setattr(calibration, "fit_calibration", lambda *given: (fitted.append(1), fit(*given))[1])
-    texts, labels = corpus(600)
+    texts, labels = choosing(600)
     with bunrui.create(tmp_path / "file.bunrui") as stored:
         stored.learn(texts, labels)
     assert fitted == [1]
     clf = TextClassifier().learn(texts, labels)
     clf.predict(texts)
-    clf.learn(*corpus(5, seed=3))  # not yet a time to choose
+    clf.learn(*choosing(5, seed=3))  # not yet a time to choose
     assert fitted == [1]
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: clf.calibration, range(8)))
@@ -422,7 +414,7 @@ def test_a_calibration_is_fitted_when_somebody_asks_for_it(monkeypatch: pytest.M
     assert 2 <= n_fitted <= 5 and stored.calibration is not None  # each thread may fit it, and all fit the same
     assert set(found) == {replace(stored.calibration, tx=0)} and clf.calibration is clf.calibration
     assert pickle.loads(pickle.dumps(TextClassifier().learn(texts, labels))).calibration == found[0]
-    clf.learn(*corpus(700, seed=4)).learn(*corpus(1400, seed=5))  # two choices, and no question
+    clf.learn(*choosing(700, seed=4)).learn(*choosing(1400, seed=5))  # two choices, and no question
     assert len(fitted) == n_fitted + 1
     monkeypatch.setattr(classifier, "USUAL_SCORES", 0)  # large scores are not kept until somebody asks
     TextClassifier().learn(texts, labels)
@@ -430,7 +422,7 @@ def test_a_calibration_is_fitted_when_somebody_asks_for_it(monkeypatch: pytest.M
 
 
 def test_what_a_twin_learns_makes_a_choice_due() -> None:
-    texts, labels = corpus(200)
+    texts, labels = choosing(200)
     clf = TextClassifier().learn(texts[:60], labels[:60])
     twin = clf.with_model("binary")
     other = clf.with_model("auto", unseen="smooth")
@@ -442,13 +434,13 @@ def test_what_a_twin_learns_makes_a_choice_due() -> None:
 
 
 def test_copies() -> None:
-    texts, labels = corpus(300)
+    texts, labels = choosing(300)
     clf = pickle.loads(pickle.dumps(TextClassifier().learn(texts, labels)))
     assert clf.choose() == TextClassifier().learn(texts, labels).choice
 
 
 def test_two_classes_are_not_held_against_each_other() -> None:
-    texts, labels = corpus(300)
+    texts, labels = choosing(300)
     clf = TextClassifier().learn(texts, [label > "c3" for label in labels])
     assert clf.choice is not None
     assert not any(each.candidate.against_rest for each in clf.choice.evidence)
@@ -479,7 +471,7 @@ def test_rare_classes_are_asked_about_among_many(monkeypatch: pytest.MonkeyPatch
 
 
 def test_json() -> None:
-    chosen = TextClassifier().learn(*corpus(300)).choice
+    chosen = TextClassifier().learn(*choosing(300)).choice
     assert chosen is not None
     assert Choice.from_dict(json.loads(json.dumps(chosen.to_dict()))) == chosen
     assert Choice.from_dict(Choice(reason="why").to_dict()) == Choice(reason="why")
@@ -504,7 +496,7 @@ def test_json() -> None:
     ],
 )
 def test_json_of_somebody_else(change: dict[str, Any]) -> None:
-    chosen = TextClassifier().learn(*corpus(300)).choice
+    chosen = TextClassifier().learn(*choosing(300)).choice
     assert chosen is not None
     with pytest.raises(DataError, match="a choice"):
         Choice.from_dict(chosen.to_dict() | change)
@@ -547,7 +539,7 @@ def test_estimators() -> None:
     from sklearn.base import clone
     from sklearn.model_selection import GridSearchCV
 
-    texts, labels = corpus(400)
+    texts, labels = choosing(400)
     clf = clone(TextClassifier().learn(texts, labels))
     assert clf.choice is None and clf.model == "auto"
     assert clf.fit(texts, labels).choice == TextClassifier().learn(texts, labels).choice

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import threading
 from pathlib import Path
@@ -262,6 +263,9 @@ def test_the_automatic_choice_has_a_row(run, news: Path) -> None:
     for given, expected in models.items():
         found = json.loads(run("compare", news.name, "--models", given, "--analyzers", "words", "--json").out)
         assert sorted(row["model"] for row in found["rows"]) == expected
+        assert found["automatic"].endswith(", chosen by leave-one-out") == ("auto" in expected)
+    out = run("compare", news.name, "--models", "auto,binary", "--analyzers", "words").out
+    assert re.search(r"^auto: .+, λ [\d.e-]+, chosen by leave-one-out$", out, re.MULTILINE)
     found = json.loads(run("compare", news.name, "--loo", "--analyzers", "words", "--json").out)
     assert [row["model"] for row in found["rows"]].count("auto") == 1
 
@@ -270,3 +274,4 @@ def test_the_automatic_choice_of_few_documents(run, tmp_path: Path) -> None:
     Path("few.csv").write_text("text,label\na b,x\nb c,x\nd e,y\ne f,y\n")
     found = json.loads(run("compare", "few.csv", "--models", "auto", "--analyzers", "words", "--loo", "--json").out)
     assert [row["model"] for row in found["rows"]] == ["auto"]
+    assert found["automatic"] == "binary-complement, λ 0.3, for there are too few documents to tell"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import bunrui.store
+from tests.support.commands import learn
 from tests.support.waiting import PATIENCE
 
 
@@ -174,6 +175,13 @@ def test_words_of_a_label(run, mail: Path) -> None:
         "cheap        +1.7702    0     1\n"
         "cheap␣pills  +1.7702    0     1\n"
     )
+
+
+def test_words_of_small_weights_differ(run, tmp_path: Path) -> None:
+    learn(run, "small.bunrui", "".join(f"word{k % 9} {'up' if k % 2 else 'down'},{'ab'[k % 2]}\n" for k in range(40)))
+    run("set", "small.bunrui", "--model", "multinomial", "--alpha", "1e6")
+    lines = run("words", "small.bunrui", "a", "--top", "3").out.splitlines()[2:]
+    assert len(lines) == 3 and all(float(line.split()[1]) != 0 for line in lines)
 
 
 def test_words_of_a_pair(run, mail: Path) -> None:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import bunrui.store
+from tests.support.choosing import choosing
 from tests.support.commands import info, learn
 
 # --- info
@@ -62,8 +63,29 @@ def test_info_tells_how_far_a_model_is_trained(run, mail: Path) -> None:
         assert told(model) == "trained"
         learn(run, f"{model}.bunrui", "team lunch,ham\n")
         assert told(model) == since
+        on = "on 1 more document" if model == "arow" else "from 5 documents that the file keeps"
+        assert run("predict", f"{model}.bunrui", "--line", "noon").err == f"training {model} {on}\n"
         run("train", f"{model}.bunrui")
         assert told(model) == "trained"
+
+
+def test_info_of_a_trained_model_with_one_label(run) -> None:
+    learn(run, "one.bunrui", "cheap pills,spam\n")
+    run("set", "one.bunrui", "--model", "nbsvm")
+    assert "not trained: there are no two labels to tell apart\n" in run("info", "one.bunrui").out
+
+
+def test_info_and_log_tell_what_was_chosen(run, tmp_path: Path) -> None:
+    texts, labels = choosing(400)
+    learn(run, "many.bunrui", "".join(f"{text},{label}\n" for text, label in zip(texts, labels, strict=True)))
+    assert "alpha         chosen (1e-05)\n" in run("info", "many.bunrui").out
+    assert "\tchose binary, classes of one size, λ 1e-05: " in run("log", "many.bunrui").out
+    run("set", "many.bunrui", "--alpha", "0.5")
+    assert "alpha         0.5\n" in run("info", "many.bunrui").out
+    learn(run, "few.bunrui", "cheap pills,spam\nteam lunch,ham\n")
+    assert run("choose", "few.bunrui").code == 0
+    assert "alpha         default (0.3)\n" in run("info", "few.bunrui").out
+    assert "kept binary-complement: 2 documents are too few to tell" in run("log", "few.bunrui").out
 
 
 # --- set

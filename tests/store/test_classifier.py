@@ -36,6 +36,7 @@ from bunrui.errors import (
 from bunrui.models import MODELS
 from bunrui.selection import calibrate
 from tests.store.probing import reseal
+from tests.support.choosing import choosing
 from tests.support.examples import examples, quick
 from tests.support.files import blocks, opened, sql
 
@@ -957,15 +958,8 @@ def test_to_find_nothing_new_waits_for_no_reader(tmp_path: Path) -> None:
 # --- the model that a file chooses
 
 
-def _choosing(n: int = 400) -> tuple[list[str], list[str]]:
-    shares = np.random.default_rng(7).dirichlet(np.full(300, 0.3), 8)
-    rng = np.random.default_rng(0)
-    classes = rng.integers(8, size=n).tolist()
-    return [" ".join(f"u{w}" for w in rng.choice(300, 6, p=shares[c])) for c in classes], [f"c{c}" for c in classes]
-
-
 def test_a_file_chooses_as_a_classifier_in_memory_does(path: str) -> None:
-    texts, labels = _choosing()
+    texts, labels = choosing(400)
     with bunrui.create(path) as clf:
         clf.learn(texts[:150], labels[:150])
         first, calibration = clf.choice, clf.calibration
@@ -984,7 +978,7 @@ def test_a_file_chooses_as_a_classifier_in_memory_does(path: str) -> None:
 
 
 def test_unlearning_back_to_a_state_gives_its_choice(path: str) -> None:
-    texts, labels = _choosing()
+    texts, labels = choosing(400)
     with bunrui.create(path) as clf:
         clf.learn(texts[:200], labels[:200])
         before = clf.choice, clf.info()["calibration"]["ece_after"]
@@ -997,7 +991,7 @@ def test_unlearning_back_to_a_state_gives_its_choice(path: str) -> None:
 
 
 def test_a_calibration_goes_with_its_choice(path: str) -> None:
-    texts, labels = _choosing()
+    texts, labels = choosing(400)
     with bunrui.create(path) as clf:
         for each in (clf, TextClassifier()):
             each.learn(texts[:30], labels[:30])
@@ -1013,7 +1007,7 @@ def test_a_calibration_goes_with_its_choice(path: str) -> None:
 
 
 def test_a_file_that_is_emptied_has_chosen_nothing(path: str) -> None:
-    texts, labels = _choosing()
+    texts, labels = choosing(400)
     with bunrui.create(path) as clf:
         clf.learn(texts, labels)
         chosen, calibration = clf.choice, clf.calibration
@@ -1029,7 +1023,7 @@ def test_a_file_that_is_emptied_has_chosen_nothing(path: str) -> None:
 
 
 def test_the_memory_of_a_file_keeps_no_sample(path: str) -> None:
-    texts, labels = _choosing()
+    texts, labels = choosing(400)
     with bunrui.create(path) as clf:
         clf.configure(prior="uniform").learn(texts, labels)
         assert clf.memory.sample is None
@@ -1038,7 +1032,7 @@ def test_the_memory_of_a_file_keeps_no_sample(path: str) -> None:
 
 
 def test_the_metric_stays(path: str) -> None:
-    texts, labels = _choosing()
+    texts, labels = choosing(400)
     with bunrui.create(path) as clf:
         for each in (clf, TextClassifier()):
             each.learn(texts, labels).choose("macro_f1")
@@ -1052,7 +1046,7 @@ def test_the_metric_stays(path: str) -> None:
 
 
 def test_a_twin_undoes_a_choice(path: str) -> None:
-    texts, labels = _choosing()
+    texts, labels = choosing(400)
     with bunrui.create(path) as clf:
         clf.learn(texts[:150], labels[:150])
         first = clf.choice, clf.calibration
@@ -1062,7 +1056,7 @@ def test_a_twin_undoes_a_choice(path: str) -> None:
 
 
 def test_a_merge_chooses(path: str, tmp_path: Path) -> None:
-    texts, labels = _choosing()
+    texts, labels = choosing(400)
     with bunrui.create(path) as clf, bunrui.create(tmp_path / "other.bunrui") as other:
         clf.learn(texts[:390], labels[:390])
         other.learn(texts[390:], labels[390:])
@@ -1071,7 +1065,7 @@ def test_a_merge_chooses(path: str, tmp_path: Path) -> None:
 
 
 def test_a_named_model_switches_the_choice_off(path: str) -> None:
-    texts, labels = _choosing()
+    texts, labels = choosing(400)
     with bunrui.create(path) as clf:
         clf.learn(texts, labels)
         chosen = clf.choice
@@ -1087,17 +1081,17 @@ def test_a_named_model_switches_the_choice_off(path: str) -> None:
 
 @pytest.mark.parametrize("keep", ["digests", "nothing"])
 def test_files_without_texts_stay_with_the_plain_default(path: str, keep: str) -> None:
-    texts, labels = _choosing()
+    texts, labels = choosing(400)
     with bunrui.create(path, keep=keep) as clf:
         clf.learn(texts, labels)
         assert clf.model_ is not None and clf.model_.reason == "the documents are not kept"
-        with pytest.raises(StoreError, match="has no documents to choose by"):
+        with pytest.raises(StoreError, match="has no documents to choose by: learn into a file with keep='text'"):
             clf.choose()
 
 
 def test_auto_sets_options_back_that_would_leave_nothing_to_choose(path: str) -> None:
     with bunrui.create(path) as clf:
-        clf.learn(*_choosing())
+        clf.learn(*choosing(400))
         before = clf.get_params()
         assert clf.configure(model="multinomial", alpha=0.5, class_norm=True, max_features=9).configure(min_df=1)
         assert clf.configure(model="auto").get_params() == before
@@ -1111,7 +1105,7 @@ def test_auto_sets_options_back_that_would_leave_nothing_to_choose(path: str) ->
 
 def test_choosing_keeps_the_metric_that_another_process_named(path: str) -> None:
     with bunrui.create(path) as clf, bunrui.open(path) as other:
-        clf.learn(*_choosing())
+        clf.learn(*choosing(400))
         other.refresh()
         other.choose("macro_f1")
         assert clf.choose().metric == "macro_f1"
@@ -1127,7 +1121,7 @@ def test_choosing_in_an_emptied_file_asks_for_documents(path: str) -> None:
 
 
 def test_a_slim_copy_has_the_chosen_model(path: str, tmp_path: Path) -> None:
-    texts, labels = _choosing()
+    texts, labels = choosing(400)
     with bunrui.create(path) as clf:
         clf.learn(texts, labels)
         clf.slim(tmp_path / "slim.bunrui")
@@ -1137,7 +1131,7 @@ def test_a_slim_copy_has_the_chosen_model(path: str, tmp_path: Path) -> None:
 
 
 def test_files_from_before_keep_their_model(path: str) -> None:
-    texts, labels = _choosing()
+    texts, labels = choosing(400)
     with bunrui.create(path, "binary-complement") as clf:
         clf.learn(texts, labels)
         assert (clf.model, clf.model_, clf.calibration) == ("binary-complement", None, None)
@@ -1148,7 +1142,7 @@ def test_files_from_before_keep_their_model(path: str) -> None:
 )
 def test_a_choice_that_this_version_does_not_know(path: str, change: dict[str, Any]) -> None:
     """It counts as none: the plain default answers, and the next change chooses."""
-    texts, labels = _choosing(100)
+    texts, labels = choosing(100)
     with bunrui.create(path) as clf:
         clf.learn(texts, labels)
         settings = clf._file.store.settings()
@@ -1162,7 +1156,7 @@ def test_a_choice_that_this_version_does_not_know(path: str, change: dict[str, A
 
 def test_files_stay_readable_when_the_default_changes(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with bunrui.create(path) as clf:
-        clf.learn(*_choosing())
+        clf.learn(*choosing(400))
         chosen = clf.choice
     monkeypatch.setattr(choice, "PLAIN", choice.Candidate("binary", 0.25))
     with bunrui.open(path) as clf:
