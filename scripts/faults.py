@@ -98,7 +98,7 @@ def operations(seed: int, keep: str, left: Sequence[Document]) -> Iterator[Opera
         labels: tuple[str, ...] = ()
         after = list(left)
         if kind in ("learn", "batches"):
-            documents = [_document(rng, left) for _ in range(rng.choice([1, 1, 2, 5]))]
+            documents = [_document(rng, labelled) for _ in range(rng.choice([1, 1, 2, 5]))]
             after += documents
         elif kind == "unlearn":
             documents = rng.sample(labelled, min(len(labelled), rng.choice([1, 1, 2, 30])))
@@ -135,9 +135,9 @@ def _without(labels: tuple[str, ...], label: str, *other: str) -> tuple[str, ...
     return tuple(sorted({*labels} - {label} | {*other})) if label in labels else labels
 
 
-def _document(rng: random.Random, left: list[Document]) -> Document:
-    if left and rng.random() < 0.1:
-        return rng.choice(left)  # learned twice
+def _document(rng: random.Random, labelled: list[Document]) -> Document:
+    if labelled and rng.random() < 0.1:
+        return rng.choice(labelled)  # learned twice
     words = rng.choices(WORDS, k=rng.randrange(6))
     return " ".join([f"d{rng.getrandbits(32)}", *words]), rng.choice(LABELS)
 
