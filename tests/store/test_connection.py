@@ -398,6 +398,40 @@ def test_a_journal_that_cannot_be_deleted(is_left: bool) -> None:
         os.chmod(spare, 0o755)
 
 
+def open_as_nobody(path: str) -> list[str]:
+    """What a process without rights is told of a file, and what is beside it afterwards."""
+    if os.geteuid() == 0:
+        with tempfile.TemporaryDirectory() as other:
+            texts_in(made(Path(other) / "x", "one"))
+        os.setgid(65534)
+        os.setuid(65534)
+    for read_only in (True, False):
+        with pytest.raises(StoreError, match=r"a.bunrui-wal has changes that .*a.bunrui has not yet, and neither may"):
+            bunrui.open(path, read_only=read_only)
+    return sorted(os.listdir(os.path.dirname(path)))
+
+
+def test_a_copied_journal_in_a_folder_that_may_be_written() -> None:
+    """To read it, SQLite would make an index that nobody but its maker can replace: the owner could not write again."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = made(Path(folder) / "original.bunrui", "one")
+        with working(path) as worker:
+            worker.do("read", "two").kill()
+        os.chmod(folder, 0o777)
+        copy = Path(folder) / "open" / "a.bunrui"
+        copy.parent.mkdir()
+        os.chmod(copy.parent, 0o777)
+        for old, new in ((path, copy), (journal(path), journal(copy))):
+            shutil.copy(old, new)
+            os.chmod(new, 0o444)
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            left = pool.submit(open_as_nobody, str(copy)).result(PATIENCE)
+        assert left == ["a.bunrui", "a.bunrui-wal"]
+        for each in (copy, journal(copy)):
+            os.chmod(each, 0o644)
+        assert texts_in(copy) == ["one", "two"]
+
+
 def test_a_copy_made_by_the_process_itself_lets_nobody_take_its_journal(path: Path, tmp_path: Path) -> None:
     """To close any descriptor of the file drops the locks that SQLite has on it for the process."""
     with bunrui.open(path) as clf:

@@ -28,7 +28,7 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 from urllib.parse import quote
 
@@ -151,7 +151,11 @@ def connect(path: str, *, read_only: bool, name: str | None = None) -> Connectio
         # What SQLite makes beside a file has its mode: where that forbids writing, it would stay, and do so for ever.
         if not may_write and (read_only or may_write_beside):
             # Without the right to write, SQLite shares a file with a writer only if its journal is there.
-            mode = "mode=ro" if is_own and os.path.exists(f"{path}-wal") else "immutable=1"
+            has_index, has_journal = os.path.exists(f"{path}-shm"), is_own and os.path.exists(f"{path}-wal")
+            if has_journal and not has_index and _has_content(f"{path}-wal"):  # both were copied from somewhere
+                problem = f"{name}-wal has changes that {name} has not yet, and neither may be written"
+                raise StoreError(problem, hint="copy both to a folder of your own, make the copies writable, open that")
+            mode = "mode=ro" if has_journal and has_index else "immutable=1"
         with explain_errors(name):
             connection = sqlite3.connect(
                 f"file:{quote(os.fsencode(path))}?{mode}",
@@ -168,6 +172,12 @@ def connect(path: str, *, read_only: bool, name: str | None = None) -> Connectio
         connection.close()
         raise
     return connection
+
+
+def _has_content(path: str) -> bool:
+    with suppress(FileNotFoundError):  # who writes may be closing
+        return os.path.getsize(path) > 0
+    return False
 
 
 def _set_up(connection: Connection) -> None:
