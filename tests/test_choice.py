@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -20,8 +21,10 @@ import bunrui
 from bunrui import TextClassifier, calibration, choice, classifier
 from bunrui.choice import CANDIDATES, PLAIN, Candidate, Choice, choose, is_due
 from bunrui.errors import DataError, NotLearnedError, OptionError, UnlearnError
+from bunrui.evaluation import leave_one_out
 from bunrui.memory import Batch
 from bunrui.sample import Drawn, LowestDigests
+from bunrui.selection import calibrate
 from tests.support.choosing import choosing
 from tests.support.examples import examples
 from tests.support.waiting import PATIENCE
@@ -280,6 +283,43 @@ def test_a_sample_begins_while_documents_are_counted(monkeypatch: pytest.MonkeyP
     same_sample(clf, TextClassifier().learn(form(texts), labels))
 
 
+@pytest.mark.parametrize("form", [list, tuple, iter, np.array, pa.array])
+def test_a_sample_begins_while_documents_are_taken_back(
+    monkeypatch: pytest.MonkeyPatch, form: Callable[..., Any]
+) -> None:
+    texts, labels = choosing(80)
+    clf, count = TextClassifier("nbsvm").learn(texts, labels).set_params(model="binary"), classifier.count
+
+    def counted(*args: Any) -> Any:
+        clf.with_model("auto")
+        return count(*args)
+
+    monkeypatch.setattr(classifier, "count", counted)
+    clf.unlearn(form(texts[40:]), labels[40:])
+    same_sample(clf, TextClassifier().learn(texts[:40], labels[:40]))
+
+
+def test_a_slow_thread_brings_no_older_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, labels = choosing(1200)
+    clf, take_on = TextClassifier().learn(texts[:20], labels[:20]), TextClassifier.take_on
+    is_slow, goes_on = threading.Event(), threading.Event()
+
+    def taken_on(self: TextClassifier, choice: Choice | None, *rest: Any) -> None:
+        if choice is not None and choice.n_docs == 100:
+            is_slow.set()
+            goes_on.wait(0.2)
+        take_on(self, choice, *rest)
+
+    monkeypatch.setattr(TextClassifier, "take_on", taken_on)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(clf.learn, texts[20:100], labels[20:100])
+        is_slow.wait(PATIENCE)
+        clf.learn(texts[100:], labels[100:])
+        goes_on.set()
+        first.result(PATIENCE)
+    assert clf.choice is not None and clf.choice.n_docs == 1200
+
+
 def same_sample(clf: TextClassifier, other: TextClassifier) -> None:
     mine, theirs = drawn_of(clf), drawn_of(other)
     assert (mine.texts, mine.labels) == (theirs.texts, theirs.labels)
@@ -310,6 +350,44 @@ def test_unlearning_another_text_than_was_learned() -> None:
         clf.choose()
     merged = TextClassifier().learn(texts, labels).merge(clf)
     assert merged.counts.n_docs == 400 and merged.memory.sample is None
+    clf.unlearn(texts, labels)
+    assert (clf.counts.n_docs, clf.choice, clf.calibration) == (0, None, None)
+    assert clf.learn(texts, labels).choice == TextClassifier().learn(texts, labels).choice
+
+
+@pytest.mark.parametrize(
+    ("documents", "reason"),
+    [
+        ([(f"{'long ' * 40_000} {n}", "ab"[n % 2]) for n in range(60)], "the sample has only 0 documents"),
+        ([(f"pills {n % 4}", "ab"[n % 2]) for n in range(60)], "only 4 different texts share their label"),
+        ([(f"pills {n}", f"label {n // 2}") for n in range(180_000)], "the sample has only 46 documents"),
+        ([(f"pills {n}", "ab"[n % 2]) for n in range(49)], "49 documents are too few to tell"),
+    ],
+)
+def test_why_nothing_was_chosen(documents: list[tuple[str, str]], reason: str) -> None:
+    clf = TextClassifier(analyzer="words").learn(*zip(*documents, strict=True))
+    assert clf.choice is not None and clf.choice.reason.startswith(reason)
+
+
+def test_enough_documents_make_a_choice_due() -> None:
+    texts, labels = choosing(60)
+    clf = TextClassifier().learn(texts[:49], labels[:49])
+    assert clf.choice is not None and not clf.choice.evidence
+    assert clf.learn(texts[49:50], labels[49:50]).choice == TextClassifier().learn(texts[:50], labels[:50]).choice
+    assert clf.choice.evidence
+
+
+@pytest.mark.parametrize("in_file", [False, True])
+def test_a_calibration_by_the_user_outlives_a_choice_of_the_same_model(in_file: bool, tmp_path: Path) -> None:
+    texts, labels = choosing(600)
+    clf = bunrui.create(tmp_path / "a") if in_file else TextClassifier()
+    clf.learn(texts, labels)
+    chosen, mine = clf.choice, calibrate(clf, texts, labels)
+    assert clf.choose() == chosen and clf.calibration == mine and clf.is_calibrated
+    other = clf.with_model("binary", alpha=1.0)
+    calibrate(other, texts, labels)
+    clf.set_calibration(other.calibration)
+    assert clf.choose() == chosen and clf.calibration != mine and clf.is_calibrated
 
 
 def test_other_options_hold_for_all_candidates() -> None:
@@ -335,6 +413,26 @@ def test_with_model() -> None:
     assert clf.with_model().is_calibrated and not clf.with_model("multinomial").is_calibrated
     assert clf.with_model("multinomial").alpha is None  # and not what was chosen for another
     assert clf.with_model(alpha=2.0).get_params() == {**clf.effective_options, "alpha": 2.0}
+    named = TextClassifier("multinomial", class_norm=True, max_features=99).learn(texts, labels)
+    twin = named.with_model("auto")
+    assert (twin.class_norm, twin.max_features) == (False, None)
+
+
+def test_a_twin_of_a_file_chooses(tmp_path: Path) -> None:
+    """The model that answers is the one that `leave_one_out` measures; the file stays as it is."""
+    texts, labels = choosing(600)
+    expected = TextClassifier().learn(texts, labels)
+    with bunrui.create(tmp_path / "a", "binary") as clf:
+        clf.learn(texts, labels)
+        before = clf.last_change
+        twin = clf.with_model("auto")
+        assert twin.model_ == expected.choice and clf.last_change == before
+        assert np.array_equal(twin.predict_proba(texts[:9]), expected.predict_proba(texts[:9]))
+        found = leave_one_out(twin).predictions
+        assert np.array_equal(found, leave_one_out(expected, texts, labels).predictions)
+        clf.slim(tmp_path / "slim")
+    with bunrui.open(tmp_path / "slim") as clf:
+        assert clf.with_model("auto").model_ == Choice(reason="the documents are not kept")
 
 
 @pytest.mark.parametrize("in_file", [False, True])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from bunrui import TextClassifier
 from bunrui.errors import DataError, NotLearnedError, OptionError, UnlearnError
 from bunrui.models import MODELS
+from bunrui.sample import LowestDigests
 from bunrui.selection import calibrate
 from bunrui.unlabelled import PoolWeight
 from tests.support.pools import two_topics
@@ -86,6 +88,25 @@ def test_where_nobody_knows_which_texts_have_a_label_the_pool_does_not_count() -
     clf.unlearn([f"{tea[0]} {tea[1]}"], ["tea"])  # its words were learned, the text was not
     assert clf.unlabelled_ is not None and not clf.unlabelled_.weight and "never learned" in clf.unlabelled_.reason
     assert np.array_equal(clf.scores(QUERIES), clf.with_model().scores(QUERIES))
+
+
+def test_documents_that_are_kept_tell_the_weight_too() -> None:
+    clf = TextClassifier("nbsvm", analyzer="words").learn(TEXTS, LABELS).set_params(model="binary")
+    found, expected = clf.learn_unlabelled(POOL).unlabelled_, pooled().unlabelled_
+    assert found == expected and expected is not None and expected.weight
+
+
+def test_documents_that_were_learned_meanwhile_are_in_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    clf = TextClassifier("binary", analyzer="words")
+    begin = clf.memory.keep_sample
+
+    def begin_late(make: Callable[[], LowestDigests]) -> None:
+        clf.learn(TEXTS[:5], LABELS[:5])
+        begin(make)
+
+    monkeypatch.setattr(clf.memory, "keep_sample", begin_late)
+    with pytest.raises(NotLearnedError, match="its documents are not kept"):
+        clf.learn_unlabelled(POOL)
 
 
 @settings(max_examples=12, deadline=None)

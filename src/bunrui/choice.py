@@ -249,14 +249,18 @@ class LeftOut(NamedTuple):
 
 
 def is_due(choice: Choice | None, n_docs: int, n_labels: int) -> bool:
-    """Whether it is time to choose: at first, with the second label, and when documents have doubled or halved since.
+    """Whether it is time to choose: at first, and when documents have doubled or halved since.
+
+    Also with the second label, and as soon as there are enough documents.
 
     >>> [is_due(Choice(n_docs=100), n, 2) for n in (50, 51, 199, 200)]
     [True, False, False, True]
     >>> [is_due(Choice(n_docs=100, reason=ONE_LABEL), 101, n) for n in (1, 2)]
     [False, True]
+    >>> [is_due(Choice(n_docs=FEWEST - 1), n, 2) for n in (FEWEST - 2, FEWEST)]
+    [False, True]
     """
-    if choice is None or (choice.reason == ONE_LABEL and n_labels > 1):
+    if choice is None or (choice.reason == ONE_LABEL and n_labels > 1) or choice.n_docs < FEWEST <= n_docs:
         return True
     return not choice.n_docs / 2 < n_docs < 2 * choice.n_docs
 
@@ -302,8 +306,11 @@ def choose(
         return Choice(reason=reason, metric=metric, n_docs=counts.n_docs), None
     corpus = _Corpus(counts, analyzer, drawn, options)
     if len(corpus.classes) < FEWEST:
-        reason = f"{counts.n_docs:,} documents are too few to tell"
-        if counts.n_docs >= FEWEST:
+        if counts.n_docs < FEWEST:
+            reason = f"{counts.n_docs:,} documents are too few to tell"
+        elif corpus.is_cut or int(drawn.copies.sum()) < counts.n_docs:
+            reason = f"the sample has only {len(corpus.classes)} documents"
+        else:
             reason = f"only {len(corpus.classes)} different texts share their label with another document"
         return Choice(reason=reason, metric=metric, n_docs=counts.n_docs), None
     candidates = _candidates(len(counts.live_labels), corpus.mean_length, options)
@@ -416,6 +423,8 @@ class _Corpus:
         The class of each, by its place in the sorted list of labels.
     mean_length : float
         Of a text, in characters.
+    is_cut : bool
+        Whether there are too many classes to score all documents.
     has_more, is_half : bool
         Whether some documents come after the first ones; whether these are a half of all.
     """
@@ -428,6 +437,7 @@ class _Corpus:
         most = max(min(LEAST_DOCS, MOST_SCORES // n_classes), USUAL_SCORES // n_classes)
         rows = np.flatnonzero(counts.doc_count[ids] > drawn.copies)
         stays, is_lowest = _cut(ids[rows], n_classes, most)
+        self.is_cut = len(stays) < len(rows)
         rows = rows[stays]
         # Only the lowest digests are a plain random sample; the first few of each class are not.
         self._ids, self._is_common = ids[rows], drawn.is_common[rows] & is_lowest

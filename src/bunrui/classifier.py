@@ -15,7 +15,7 @@ from bunrui.analysis import Analyzer, AnalyzerSpec, analyzer_of
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import documents_of, n_docs_of
 from bunrui.calibration import Calibration, Unfitted, digest_of, lengths_of
-from bunrui.choice import PLAIN, USUAL_SCORES, Choice, LeftOut, choose, fixed_by, is_due, why_not
+from bunrui.choice import FREE, PLAIN, USUAL_SCORES, Choice, LeftOut, choose, fixed_by, is_due, why_not
 from bunrui.counts import Counts, Label
 from bunrui.engines.count import count
 from bunrui.engines.labelgroups import LabelSets, copies_of, label_sets, weights_of
@@ -278,7 +278,8 @@ class AnyClassifier(ABC):
         A calibration is fitted on documents with words.  It takes an empty text for as sure as the surest of them.
         """
         found, version = calibration.apply(scores, lengths_of(texts)), self.counts.version
-        if not self.counts.n_docs:  # scores of another classifier: those of left-out documents
+        # Without documents, scores are those of others, which left some out; and no row of a table is empty.
+        if not self.counts.n_docs or getattr(self.text_analyzer, "reads_rows", False):
             return found
         if self._nothing is None or self._nothing[0] is not model or self._nothing[1] != version:
             self._nothing = model, version, model.scores([[]])[1][0]
@@ -681,7 +682,8 @@ class TextClassifier(AnyClassifier):
         UnlearnError
             If something in them was never learned; then nothing is taken back.
         """
-        self.memory.unlearn(*self._counted(texts, labels, sample_weight))
+        delta, texts, sets, _ = self._counted(texts, labels, sample_weight)
+        self.memory.unlearn(delta, texts, sets)
         self._choose_where_due()
         return self
 
@@ -696,12 +698,11 @@ class TextClassifier(AnyClassifier):
         """
         check_reads_pool(self.get_params())
         memory = self.memory
+        memory.keep_sample(LowestDigests)
         if memory.sample is None and memory.counts.n_docs:
             problem = f"there is nothing to weigh texts without a label by: {memory.why_no_sample}"
             raise NotLearnedError(problem, hint="give them before the first labelled documents")
         with memory.lock.write():
-            if memory.sample is None and not memory.is_of_file:
-                memory.sample = LowestDigests()
             texts = lasting(texts)
             known = by_digest(texts if isinstance(texts, list) else texts.to_pylist())
             if not known:
@@ -751,9 +752,9 @@ class TextClassifier(AnyClassifier):
         is_due_to_weigh = n_pool and is_weighing_due(self.pool_weight, self.effective_options["model"], *sizes, n_pool)
         is_other = self._reads_pool and (has_other_pool or is_due_to_weigh)
         if self.model == AUTO and (is_other or is_due(self.choice, *sizes)):
-            self._choose("accuracy" if last is None else last.metric)
+            self.make_choice("accuracy" if last is None else last.metric)
         elif is_other:
-            self._choose(None)
+            self.make_choice(None)
 
     def choose(self, metric: str | None = None) -> Choice:
         """Choose the model that `model="auto"` stands for anew, from the sample that is kept."""
@@ -763,15 +764,16 @@ class TextClassifier(AnyClassifier):
             problem = f"there are no documents to choose by: {self.memory.why_no_sample}"
             raise NotLearnedError(problem, hint="learn all documents into a new classifier")
         last = "accuracy" if self.choice is None else self.choice.metric
-        self._choose(last if metric is None else metric)
+        self.make_choice(last if metric is None else metric)
         found = self.model_
         assert found is not None
         return found
 
-    def _choose(self, metric: str | None) -> None:
-        """Choose the model, if there is a metric, and the weight of the pool."""
-        memory, before = self.memory, Chosen(self.choice, self._calibration)
-        with memory.lock.read():
+    def make_choice(self, metric: str | None) -> None:
+        """Choose the model, if there is a metric, and the weight of the pool; call `at_rest` if a file has them."""
+        memory = self.memory
+        with memory.lock.read():  # until the choice is there: a slower thread must not bring an older one
+            before = Chosen(self.choice, self._calibration)
             if memory.counts.n_docs:
                 pool: PoolTexts = memory.pool.texts() if self._reads_pool else {}
                 labelled: Container[bytes] = ()
@@ -784,13 +786,13 @@ class TextClassifier(AnyClassifier):
                 before = choose_by(*given, before, metric)
             elif metric is not None:
                 before = Chosen(None, asked_for(self._calibration))
-        self.take_on(*before)
+            self.take_on(*before)
 
     def _counted(self, texts: Texts, labels: Labels, sample_weight: Any) -> tuple[Counts, Texts, LabelSets, bool]:
         """The counts of documents, the documents, their labels, and whether documents are in the form that is kept."""
         self.check_options()
         if sample_weight is not None and self.memory.kept is not None:
-            problem = Option("sample_weight"), f" is for models that count; {self.model!r} is trained from documents"
+            problem = Option("sample_weight"), " is for counts alone, and this classifier keeps each document"
             raise OptionError(problem, hint="leave it out, or learn a document as often as it is to count")
         is_kept = self.memory.keeps_texts
         texts = list(texts) if isinstance(texts, Iterator) else texts
@@ -808,7 +810,7 @@ class TextClassifier(AnyClassifier):
         """
         if "analyzer" in options:
             raise OptionError("another analyzer has other counts: make a new classifier and learn the texts again")
-        has = self.get_params() if model else self.effective_options
+        has = self.get_params() | (FREE if model == AUTO else {}) if model else self.effective_options
         if options.get("smoothing", has["smoothing"]) != has["smoothing"]:
             has = has | {"alpha": self.alpha}  # a λ that was chosen is that of another smoothing
         options = complete_options(options | ({"model": model} if model else {}))
@@ -937,7 +939,10 @@ def choose_by(
         if left_out is None or choice is None:
             return None
         has = resolve({name: options[name] for name in ("model", *SETTINGS)}, choice)
-        named = {"model": has["model"], "options": key_of_calibration(has, weight), "tx": tx}
+        key, known = key_of_calibration(has, weight), asked_for(before.calibration)
+        if known is not None and known.options == key:
+            return known  # which has seen more than a sample
+        named = {"model": has["model"], "options": key, "tx": tx}
         found = Unfitted((left_out.scores, lengths_of(left_out.texts), left_out.own), named)
         return found.fit() if tx or left_out.scores.size > USUAL_SCORES else found
 

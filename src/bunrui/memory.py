@@ -259,6 +259,7 @@ class Memory:
         self.documents = NoDocuments() if documents is None else documents
         self.lock = ReadWriteLock()
         self.sample: LowestDigests | None = None
+        self._make_sample: Callable[[], LowestDigests] | None = None
         self.why_no_sample = "its documents are not kept"
         self.pool: Pool = KeptPool()
         self.trouble: str | None = None
@@ -281,6 +282,7 @@ class Memory:
         if self.sample is not None or self.is_of_file:
             return
         with self.lock.write():
+            self._make_sample = make
             if self.sample is None and (not self.counts.n_docs or self.kept is not None):
                 sample = make()
                 if self.kept is not None:
@@ -321,17 +323,18 @@ class Memory:
     def learn(self, delta: Counts, texts: Any, sets: LabelSets, is_lasting: bool) -> None:
         """Add the counts of some documents, whose texts may be `lasting` already."""
         with self.lock.write():
-            texts = self._to_keep(texts, is_lasting)
+            if self.keeps_texts and not is_lasting:  # another thread may keep them only since they were counted
+                texts = lasting(texts)
             self.take_in(delta)
             if self.kept is not None:
                 self.kept.add(texts, sets)
             if self.sample is not None:
                 self.sample.add(texts, sets, len(self.counts.live.labels))
 
-    def unlearn(self, delta: Counts, texts: Any, sets: LabelSets, is_lasting: bool) -> None:
+    def unlearn(self, delta: Counts, texts: Any, sets: LabelSets) -> None:
         """Take the counts of some documents back."""
         with self.lock.write():
-            texts, kept = self._to_keep(texts, is_lasting), self.kept
+            kept = self.kept
             places = kept.find(texts, sets) if kept is not None else {}
             sampled = self.sample.find(texts, sets) if self.sample is not None else None
             self.counts.subtract(delta)
@@ -342,13 +345,9 @@ class Memory:
             elif self.sample is not None:
                 # Counts take back any text whose words are there; nobody knows which documents of the sample are left.
                 self.sample, self.why_no_sample = None, "a text was unlearned that was never learned"
-            if self.sample is not None and not self.counts.n_docs:
-                self.sample = type(self.sample)()  # now it has left out nothing
+            if self._make_sample is not None and not self.counts.n_docs:
+                self.sample = self._make_sample()  # now it has left out nothing
         release(delta)
-
-    def _to_keep(self, texts: Any, is_lasting: bool) -> Any:
-        """Texts in the form in which they are kept: another thread may keep them only since they were counted."""
-        return lasting(texts) if self.keeps_texts and not is_lasting else texts
 
     def merge(self, other: Memory, model: str) -> None:
         """Add another memory; `model` is for messages."""

@@ -143,7 +143,7 @@ def test_info(run, big: Path) -> None:
 
     (first,) = lines()
     assert re.fullmatch(
-        r"calibrated    on 200 documents, by models without them: ECE 0\.\d{4} before, 0\.\d{4} after", first
+        r"calibrated    on 200 documents, each predicted without itself: ECE 0\.\d{4} before, 0\.\d{4} after", first
     )
     run("learn", "big.bunrui", "big.csv")
     assert lines()[1:] == ["              stale: 200 documents learned or unlearned since"]

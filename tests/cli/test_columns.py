@@ -126,8 +126,24 @@ def test_aode_reads_columns(run, people: Path) -> None:
 def test_the_automatic_choice_for_tables(run, people: Path) -> None:
     assert run("learn", "auto.bunrui", "train.csv", "--columns", "--label", "income", "--model", "auto").code == 0
     assert json.loads(run("info", "auto.bunrui", "--json").out)["model"] == "columns"
-    refused = run("set", "auto.bunrui", "--model", "auto")
-    assert refused.code == 2 and "reads tables, for which no model is chosen" in refused.err
+    for command in ("set auto.bunrui", "predict auto.bunrui test.csv", "evaluate auto.bunrui --loo"):
+        refused = run(*command.split(), "--model", "auto")
+        assert refused.code == 2 and "auto.bunrui reads tables, for which no model is chosen" in refused.err
+
+
+def test_calibrated_probabilities_of_tables(run, people: Path) -> None:
+    """No row is empty: nothing is asked of one."""
+    before = run("predict", "t.bunrui", "test.csv").out.splitlines()
+    assert run("calibrate", "t.bunrui").code == 0
+    after = run("predict", "t.bunrui", "test.csv").out.splitlines()
+    assert [line.split("\t")[0] for line in after] == [line.split("\t")[0] for line in before] and after != before
+    rows = [json.dumps(row) for row in table(1)]
+    with bunrui.open("t.bunrui") as clf:
+        for model, calibration in (("columns", clf.calibration), ("binary", None)):
+            twin = clf.with_model(model)
+            twin.set_calibration(calibration or bunrui.selection.calibration_for(twin))
+            found = twin.predict_proba(rows)
+            assert twin.is_calibrated and np.allclose(found.sum(axis=1), 1) and not np.isnan(found).any()
 
 
 def test_maximum_likelihood(run, people: Path) -> None:

@@ -274,4 +274,4 @@ def test_the_automatic_choice_of_few_documents(run, tmp_path: Path) -> None:
     Path("few.csv").write_text("text,label\na b,x\nb c,x\nd e,y\ne f,y\n")
     found = json.loads(run("compare", "few.csv", "--models", "auto", "--analyzers", "words", "--loo", "--json").out)
     assert [row["model"] for row in found["rows"]] == ["auto"]
-    assert found["automatic"] == "binary-complement, λ 0.3, for there are too few documents to tell"
+    assert found["automatic"] == "binary-complement, λ 0.3: 4 documents are too few to tell"

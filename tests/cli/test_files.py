@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.choosing import choosing
 from tests.support.commands import info, learn
 
 # --- merge
@@ -109,7 +110,7 @@ def test_merge_unique(run, mail: Path) -> None:
         0,
         "",
         "merged 2 files into all.bunrui: it has learned 8 documents of 3 labels\n"
-        "2 of them: a text that was there before; each time counts\n",
+        "2 of them repeat a text that was there before; each time counts\n",
     )
 
 
@@ -154,6 +155,50 @@ def test_undo_a_merge(run, mail: Path) -> None:
     assert run("merge", "mail.bunrui", "b.bunrui").code == 0
     assert run("undo", "mail.bunrui").err == (
         "took back the merge of 1 document: mail.bunrui has learned 4 documents of 2 labels now\n"
+    )
+
+
+def test_a_merge_tells_what_it_costs(run, tmp_path: Path) -> None:
+    texts, labels = choosing(200)
+    learn(run, "many.bunrui", "".join(f"{text},{label}\n" for text, label in zip(texts, labels, strict=True)))
+    learn(run, "few.bunrui", "lunch,ham\n", "--keep", "digests")
+    assert run("merge", "both.bunrui", "many.bunrui", "few.bunrui").err.splitlines()[1:] == [
+        "no model was chosen, both.bunrui has binary-complement: the documents are not kept",
+        "the probabilities of both.bunrui are not calibrated",
+    ]
+    learn(run, "more.bunrui", "lunch,ham\n")
+    assert run("merge", "all.bunrui", "many.bunrui", "more.bunrui").err.splitlines()[1].startswith("chose binary, ")
+
+
+def test_a_slim_copy_tells_how_its_probabilities_can_be_believed(run, tmp_path: Path) -> None:
+    texts, labels = choosing(200)
+    learn(run, "many.bunrui", "".join(f"{text},{label}\n" for text, label in zip(texts, labels, strict=True)))
+    first = "'bunrui set many.bunrui --min-df 2' and 'bunrui calibrate many.bunrui'"
+    told = f"its probabilities are not calibrated: run {first}, and slim again\n"
+    assert told in run("slim", "many.bunrui", "a.bunrui", "--min-df", "2").err
+    assert told not in run("slim", "many.bunrui", "b.bunrui").err
+    for command in (["set", "many.bunrui", "--min-df", "2"], ["calibrate", "many.bunrui"]):
+        assert run(*command).code == 0
+    assert told not in run("slim", "many.bunrui", "c.bunrui", "--min-df", "2").err
+    assert run("predict", "c.bunrui", "--line", texts[0], "--unsure", "0.5").code == 0
+
+
+@pytest.mark.parametrize("command", [("learn", "b.bunrui", "--model", "nbsvm"), ("tune", "--fast", "--out=b.bunrui")])
+def test_probabilities_that_nobody_has_calibrated(run, tmp_path: Path, command: tuple[str, ...]) -> None:
+    texts, labels = choosing(60)
+    learn(run, "a.bunrui", "".join(f"{text},{label}\n" for text, label in zip(texts, labels, strict=True)))
+    err = run(*command, "rows.csv").err
+    assert err.endswith("probabilities of b.bunrui are not calibrated: 'bunrui calibrate b.bunrui' calibrates them\n")
+    assert run("learn", "c.bunrui", "rows.csv", "--model", "nbsvm", "--calibrate").err.count("not calibrated") == 0
+
+
+def test_the_file_that_cannot_be_merged_is_named(run, mail: Path) -> None:
+    learn(run, "b.bunrui", "new star,news\n")
+    for name in ("mail", "b"):
+        run("slim", f"{name}.bunrui", f"{name}-slim.bunrui")
+    assert run("merge", "all.bunrui", "mail-slim.bunrui", "b-slim.bunrui").err == (
+        "error: mail-slim.bunrui was compacted, or is a slim copy, and does not know which shards it holds, so that "
+        "some might count twice: merge the files it was made from\n"
     )
 
 

@@ -80,8 +80,17 @@ def test_info_and_log_tell_what_was_chosen(run, tmp_path: Path) -> None:
     learn(run, "many.bunrui", "".join(f"{text},{label}\n" for text, label in zip(texts, labels, strict=True)))
     assert "alpha         chosen (1e-05)\n" in run("info", "many.bunrui").out
     assert "\tchose binary, classes of one size, λ 1e-05: " in run("log", "many.bunrui").out
-    run("set", "many.bunrui", "--alpha", "0.5")
+    question = "predict", "many.bunrui", "--line", texts[0], "--top", "3", "--json"
+    expected = run(*question, "--alpha", "0.5").out
+    told = run("set", "many.bunrui", "--alpha", "0.5").err.splitlines()
+    assert told[:2] == [
+        "set alpha, model, class-norm of many.bunrui",
+        "the model was auto; it stays binary, which was chosen",
+    ]
+    assert run(*question).out == expected
     assert "alpha         0.5\n" in run("info", "many.bunrui").out
+    told = run("set", "many.bunrui", "--model", "auto").err.splitlines()
+    assert told[0] == "set model, alpha, class-norm of many.bunrui"
     learn(run, "few.bunrui", "cheap pills,spam\nteam lunch,ham\n")
     assert run("choose", "few.bunrui").code == 0
     assert "alpha         default (0.3)\n" in run("info", "few.bunrui").out

@@ -54,7 +54,7 @@ def test_a_first_line_that_looks_like_a_row_is_told(run) -> None:
 def test_duplicates_are_told(run, mail: Path) -> None:
     assert run("learn", "mail.bunrui", "mail.csv").err == (
         "learned 4 documents of 2 labels into mail.bunrui in T\n"
-        "4 of them: a text that came before, in this run or an earlier one; each time counts\n"
+        "4 of them repeat a text of this run or an earlier one; each time counts\n"
     )
 
 

@@ -34,7 +34,7 @@ def test_learning_within_memory(run, keep: str) -> None:
     assert same("a.bunrui", "b.bunrui")
     assert run("learn", "a.bunrui", "mail.csv").code == 0
     done = run("learn", "b.bunrui", "mail.csv", "--memory", "2GB", "--model", "multinomial")
-    again = "4 of them: a text that came before, in this run or an earlier one; each time counts\n"
+    again = "4 of them repeat a text of this run or an earlier one; each time counts\n"
     assert done.err == "learned 4 documents of 2 labels into b.bunrui in T\n" + (again if keep != "nothing" else "")
     assert same("a.bunrui", "b.bunrui")
     assert run("check", "b.bunrui").code == 0

@@ -18,6 +18,7 @@ from bunrui import AnalyzerSpec, TextClassifier
 from bunrui.errors import DataError, LabelError, OptionError
 from bunrui.evaluation.loo import Corpus, Labelled, leave_one_out, loo_log_odds, loo_scores
 from bunrui.models import MODELS, loo
+from tests.support.choosing import choosing
 from tests.support.examples import examples, quick
 from tests.support.models import BY_WORD
 
@@ -288,6 +289,15 @@ def test_a_corpus_answers_as_any_model() -> None:
             np.testing.assert_array_equal(corpus.scores(model, **given_options), expected)
     np.testing.assert_array_equal(corpus.scores(), refitted(TEXTS, LABELS, model="wcnb", alpha=2.0)[1])
     assert corpus.evaluate("binary").metrics.n == 7
+
+
+def test_a_model_has_its_own_alpha_in_the_corpus_of_an_automatic_classifier() -> None:
+    """And not the λ that was chosen for another model."""
+    texts, labels = choosing(200)
+    clf = TextClassifier().learn(texts, labels)
+    assert clf.effective_options["alpha"] == 1e-5
+    expected = Corpus(TextClassifier("multinomial"), texts, labels).scores()
+    np.testing.assert_array_equal(Corpus(clf, texts, labels).scores("multinomial"), expected)
 
 
 def test_mle_forgets_the_alpha_of_the_corpus() -> None:

@@ -18,6 +18,7 @@ from bunrui.classifier import TextClassifier
 from bunrui.errors import DataError, EncodingError, LabelError, OptionError
 from bunrui.models import MODELS
 from bunrui.models.explain import Word
+from bunrui.models.model import WordQuestion
 from bunrui.views.explanation import Explanation
 from tests.support.examples import examples
 
@@ -488,6 +489,11 @@ def test_wrong_labels(clf: TextClassifier, named: Any, error: type[Exception], m
     with pytest.raises(error) as raised:
         clf.explain("x", **named)
     assert str(raised.value) == message
+
+
+def test_a_question_about_a_label_before_there_are_any() -> None:
+    with pytest.raises(LabelError, match="there is no label 'a': nothing has been learned"):
+        WordQuestion(label="a").check([])
 
 
 @pytest.mark.parametrize("document", [3, None, b"x", {"x"}, iter("x"), np.array(["x"])])

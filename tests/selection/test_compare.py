@@ -13,6 +13,7 @@ from bunrui.errors import DataError, OptionError
 from bunrui.estimators.pipelines import fit_baseline
 from bunrui.evaluation import folds, leave_one_out, mcnemar, measure
 from bunrui.models import AUTO, MODELS
+from bunrui.report import comparison_page
 from bunrui.selection import Comparison, compare
 from bunrui.selection.compare import Progress, Row, _rank
 from bunrui.selection.settings import analyzers_for, scripts_of
@@ -300,6 +301,15 @@ def test_json_and_html() -> None:
     assert by_model["LinearSVC"]["analyzer"] is None
     html = found._repr_html_()
     assert html.count("<tr") == 1 + len(found.rows) and "words 1–2" in html and "TF-IDF" in html
+
+
+def test_the_model_behind_auto_is_named() -> None:
+    line = "auto: binary-complement, λ 0.3: 10 documents are too few to tell"
+    found = compare(TEXTS[:10], LABELS[:10], models=["auto", "binary"], analyzers=["words"], loo=True)
+    assert line in found._repr_html_() and line in comparison_page(found)
+    several = [[label] if k else ["a", "b"] for k, label in enumerate(LABELS[:60])]
+    found = compare(TEXTS[:60], several, models=["auto"], analyzers=["words"])
+    assert found.automatic == "binary-complement, λ 0.3: some documents have several labels"
 
 
 @pytest.mark.parametrize(("width", "n_tables"), [(140, 1), (80, 2)])

@@ -169,8 +169,8 @@ def test_tuning_is_held_against_the_automatic_choice() -> None:
     labels = ["rare" if k % 10 == 0 else "usual" for k in range(300)]
     words = [f"r{draw.integers(30)}" if label == "rare" else f"u{draw.integers(300)}" for label in labels]
     texts = [" ".join([word, *(f"w{number}" for number in draw.integers(30, size=8))]) for word in words]
-    automatic = Settings.automatic(texts, labels, AnalyzerSpec())
-    assert automatic not in (None, Settings())
+    automatic, reason = Settings.automatic(texts, labels, AnalyzerSpec())
+    assert automatic != Settings() and not reason
     found = tune(texts, labels, fast=True)
     assert found.trials[0].settings == automatic
     assert found.usual is not None and found.usual.settings == automatic

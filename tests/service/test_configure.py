@@ -82,7 +82,7 @@ def test_calibrate_and_choose(own: Server) -> None:
     assert own.client.post("/v1/undo").json()["undone"] == "calibrate"
     assert own.client.post("/v1/undo").json()["undone"] == "set"
     assert info(own)["model"] == "auto"
-    changed(own, "/v1/choose")
+    assert changed(own, "/v1/choose")["choice"] == info(own)["choice"]["line"]
     assert info(own)["choice"]["n_docs"] == len(TEXTS)
     assert own.client.post("/v1/undo").json()["undone"] == "choose"
     for body, metric in (({"metric": "macro_f1"}, "macro_f1"), ({}, "macro_f1"), ({"metric": "accuracy"}, "accuracy")):

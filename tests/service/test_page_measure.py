@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,9 @@ def test_compare_and_take_on(tab: Tab) -> None:
     present = tab.view.locator(".is-present th")
     own = before["choice"]["candidate"]["model"]
     EXPECTED(present).to_have_text(own)
-    assert {"multinomial", "binary-complement", "bernoulli"} <= set(tab.view.locator("tbody th").all_text_contents())
+    EXPECTED(tab.view.get_by_text(re.compile(rf"^auto: {own}, λ [\d.]+"))).to_be_visible()
+    names = set(tab.view.locator("tbody th").all_text_contents())
+    assert {"auto", "multinomial", "binary-complement", "bernoulli"} <= names
     tab.view.get_by_role("button", name="Use the model bernoulli").click()
     EXPECTED(present).to_have_text("bernoulli")
     EXPECTED(tab.view.locator(".outcome")).to_contain_text("this file answers by bernoulli now.")

@@ -74,7 +74,8 @@ def test_learning_curve(own: Server) -> None:
 
 def test_compare(own: Server) -> None:
     found = result(own, "/v1/compare")
-    assert {row["model"] for row in found["rows"]} == set(bunrui.models.MODELS)
+    assert {row["model"] for row in found["rows"]} == {"auto", *bunrui.models.MODELS}
+    assert found["automatic"].startswith("binary-complement, λ ")
     assert found["rows"][0]["verdict"] == "first" and found["documents"] == len(TEXTS)
     accuracies = [row["accuracy"] for row in found["rows"]]
     assert accuracies == sorted(accuracies, reverse=True)

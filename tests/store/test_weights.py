@@ -512,14 +512,36 @@ def test_arow_goes_on_after_the_undo_of_a_set(path: Path, tmp_path: Path) -> Non
 
 def test_no_undo_leaves_a_copy_that_cannot_answer(path: Path, tmp_path: Path) -> None:
     with slim_copy_by_counts(path, tmp_path) as clf:
-        clf.configure(alpha=2.0)
+        clf.unlearn(["one more"], ["ham"])
         with pytest.raises(StoreError, match="undo would bring back arow, whose weights "):
             clf.undo_to(1)
-        clf.undo()
-        assert clf.undo() == ("learn", 1)
+        assert clf.undo() == ("unlearn", 1) and clf.undo() == ("learn", 1)
         with pytest.raises(StoreError, match="undo would bring back arow, whose weights "):
             clf.undo()
         assert clf.model == "multinomial" and len(clf.predict(QUERIES)) == len(QUERIES)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_an_undo_gives_a_copy_the_model_of_its_weights_back(path: Path, tmp_path: Path, at_once: bool) -> None:
+    """Though words of the document that is taken back have ids in memory."""
+    with slim_copy_by_counts(path, tmp_path) as clf:
+        if at_once:
+            clf.undo_to(1)
+        else:
+            assert clf.undo() == ("learn", 1) and clf.undo() == ("set", 0)
+        assert clf.model == "arow" and clf.is_trained and clf.check().is_right
+        assert np.array_equal(clf.scores(QUERIES), scores_of(path))
+
+
+@pytest.mark.parametrize("model", KEPT)
+def test_texts_without_a_label_change_no_weights(path: Path, model: str) -> None:
+    with learned(path, model) as clf:
+        before = clf.scores(QUERIES)
+        with clf.learning() as session:
+            session.add_unlabelled(["noon, and lunch"])
+        assert clf.is_trained and clf.check().is_right and np.array_equal(clf.scores(QUERIES), before)
+    with bunrui.open(path) as clf:
+        assert clf.is_trained and clf.info()["trained_documents"] == len(TEXTS)
 
 
 def test_slim_copies_that_cannot_be(path: Path, tmp_path: Path) -> None:

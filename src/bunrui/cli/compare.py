@@ -11,6 +11,7 @@ import typer
 import bunrui
 from bunrui.cli.console import interrupts, kept_whole, live, say, show, to_json
 from bunrui.cli.documents import Collection, LearnedBefore, collect, reads_tables, say_duplicates
+from bunrui.cli.info import say_rough
 from bunrui.cli.options import PANEL, Analysis, LabelledDocuments, Model, Parts
 from bunrui.cli.output import check_folder, check_name, write_page
 from bunrui.cli.parameters import LabelledData, flag, option, split_names
@@ -214,3 +215,4 @@ def tune(
     else:
         print(tuning.reason())
     say(f"learned {counted(len(found.labels), 'document')} into {out}")
+    say_rough(classifier)

@@ -250,6 +250,7 @@ def _kept(path: str, model: Model, check: Callable[[AnyClassifier], None]) -> Co
 
     with bunrui.open(path, read_only=True) as opened:
         require(opened, "text", "they can predict each other only with texts")
+        model.check(opened)
         classifier = bunrui.TextClassifier(**opened.with_model(**model.given()).get_params())
         check(classifier)
         classifier.set_calibration(opened.calibration)

@@ -11,7 +11,7 @@ from typing import Any
 import bunrui
 from bunrui.cli.console import Bar, extent, interrupts, say, say_reading, size, uninterrupted
 from bunrui.cli.documents import collect
-from bunrui.cli.info import say_choice
+from bunrui.cli.info import say_choice, say_rough
 from bunrui.cli.options import MEMORY, Analysis, LabelledDocuments, LearnedAnalysis, Model
 from bunrui.cli.output import check_folder, check_name, open_table, write_page
 from bunrui.cli.parameters import Classifier, argument, file_argument, flag, option
@@ -46,16 +46,20 @@ def merge(
         is_new = not os.path.lexists(file)
         made = bunrui.store.creating(file, keep=keep, **opened[0].get_params()) if is_new else bunrui.open(file)
         with uninterrupted(), made as target:
-            before, choice = target.last_change, target.choice
+            before, choice = target.last_change, opened[0].choice if is_new else target.choice
+            was_calibrated = any(each.is_calibrated for each in (target, *opened))
             left_out = target.merge_all(opened, unique=unique)
             known, changes = target.info(), target.history(after=before)
+            is_calibrated = target.is_calibrated
     n_added = len(others) - len(left_out)
     done = f"merged {counted(n_added, 'file')} into {file}" if n_added else f"nothing new for {file}"
     say(f"{done}: it has learned {extent(known['documents'], len(known['labels']))}")
     n_duplicates = sum(entry.note.get("duplicates", 0) for entry in changes)
     if n_duplicates:
-        say(f"{n_duplicates:,} of them: a text that was there before; each time counts")
-    say_choice(target, choice)
+        say(f"{n_duplicates:,} of them repeat a text that was there before; each time counts")
+    say_choice(target, choice, is_new=is_new)
+    if was_calibrated and not is_calibrated:
+        say_rough(target)
 
 
 def copy(file: Classifier, new: str = file_argument("NEW", "The copy; it must not be there yet.")) -> None:
@@ -93,7 +97,7 @@ def slim(
     """
     from bunrui.store.sessions import slim_bounded
 
-    model = None  # that was trained
+    model, is_rough = None, False  # a model that was trained; whether a calibration is lost
     with interrupts(f"interrupted; {copy} was not written"):
         if memory is not None:
             least = slim_bounded(file, copy, memory, min_df=min_df)
@@ -101,6 +105,8 @@ def slim(
             with bunrui.open(file, read_only=True) as classifier:
                 model = classifier.model if classifier.needs_documents else None
                 least = classifier.slim(copy, min_df=min_df)
+                with bunrui.open(copy, read_only=True) as made:
+                    is_rough = classifier.is_calibrated and not made.is_calibrated
     say(f"wrote {copy}: {size(os.path.getsize(copy))}, {file} has {size(os.path.getsize(file))}")
     if least == 1 and model is None:
         say("it can predict, explain, evaluate, change its model, learn more and be merged")
@@ -110,6 +116,9 @@ def slim(
         say(f"it has the weights of {model}, but no documents to train it again: as {model} it learns no more")
     if least > 1:
         say(f"it lacks the words of fewer than {least} documents: it cannot learn, unlearn or be merged exactly")
+    if is_rough:
+        first = f"'bunrui set {file} --min-df {min_df}' and 'bunrui calibrate {file}'"
+        say(f"its probabilities are not calibrated: run {first}, and slim again")
     say("it cannot tell which documents were learned, nor undo earlier changes: it has no texts and no digests")
 
 
@@ -117,8 +126,8 @@ def compact(file: Classifier) -> None:
     """Make a file as small as possible, and wipe out unlearned documents.
 
     Afterwards no byte of FILE has the texts of unlearned documents, or words
-    that only they had. Earlier changes cannot be undone. It works whatever
-    FILE keeps.
+    that only they had. Earlier changes cannot be undone, and log tells less
+    of them. It works whatever FILE keeps.
 
     [bold]Examples[/]
 

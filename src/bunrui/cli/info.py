@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import bunrui
 from bunrui.cli.console import interrupts, say, size, to_json, uninterrupted
-from bunrui.cli.documents import reads_tables, require
+from bunrui.cli.documents import require
 from bunrui.cli.options import Model, spell_value
 from bunrui.cli.parameters import Classifier, flag, option
 from bunrui.errors import BunruiError, OptionError
@@ -113,8 +113,9 @@ def _model(known: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [("model", f"auto, {choice.describe()}")]
     rows += [("", f"{each.value:.3f}  {each.candidate.describe()}") for each in choice.evidence]
     if choice.evidence:
-        n_docs = max(each.n_docs for each in choice.evidence)
-        rows.append(("", f"by a sample of {n_docs:,}, when there were {counted(choice.n_docs, 'document')}"))
+        fewest, n_docs = (pick(each.n_docs for each in choice.evidence) for pick in (min, max))
+        part = f" (those behind by its first {fewest:,})" if fewest < n_docs else ""
+        rows.append(("", f"by a sample of {n_docs:,}{part}, when there were {counted(choice.n_docs, 'document')}"))
     return rows
 
 
@@ -170,20 +171,22 @@ def set_(file: Classifier, model: Model) -> None:
     if not options:
         raise OptionError("there is nothing to set: give at least one option, such as --model.")
     with bunrui.open(file) as classifier, uninterrupted():
-        if reads_tables(classifier) and options.get("model") == "auto":
-            raise OptionError(f"{file} reads tables, for which no model is chosen: give --model columns or aode.")
+        model.check(classifier)
         before, was_calibrated = classifier.get_params(), classifier.is_calibrated
         has_changed = classifier.configure(**options).get_params() != before
         chosen, is_calibrated = classifier.model_, classifier.is_calibrated
     if not has_changed:
         say(f"{file} has these settings already: nothing was changed")
         return
-    say(f"set {', '.join(name.replace('_', '-') for name in options)} of {file}")
+    after = classifier.get_params()
+    names = dict.fromkeys([*options, *(name for name in after if after[name] != before[name])])
+    say(f"set {', '.join(name.replace('_', '-') for name in names)} of {file}")
     if chosen is not None:
         say(_tell(chosen, file))
+    elif "model" not in options and after["model"] != before["model"]:
+        say(f"the model was {before['model']}; it stays {after['model']}, which was chosen")
     if was_calibrated and not is_calibrated:
-        again = f": 'bunrui calibrate {file}' calibrates them again" if classifier.keep == "text" else ""
-        say(f"the probabilities of {file} are no longer calibrated{again}")
+        say_rough(classifier, "no longer calibrated")
 
 
 def choose(
@@ -227,11 +230,22 @@ def _tell(choice: Choice, file: str) -> str:
     return f"{'chose' if choice.evidence else f'no model was chosen, {file} has'} {choice.describe()}"
 
 
-def say_choice(classifier: AnyClassifier, before: Choice | None) -> None:
-    """Say which model a change has chosen, where the documents could tell."""
-    choice = classifier.choice
-    if choice is not None and choice.evidence and choice != before:
-        say(f"chose {choice.describe()}")
+def say_choice(classifier: bunrui.StoredClassifier, before: Choice | None, *, is_new: bool = False) -> None:
+    """Say which model a change has chosen, or why there is none where there was one, or could have been."""
+    from bunrui.choice import FEWEST
+
+    choice, n_docs = classifier.model_, classifier.counts.n_docs
+    if choice is None or choice == before:
+        return
+    had_one = before is not None and before.evidence
+    if choice.evidence or (n_docs and had_one) or (is_new and n_docs >= FEWEST):
+        say(_tell(choice, classifier.path))
+
+
+def say_rough(classifier: bunrui.StoredClassifier, are: str = "not calibrated") -> None:
+    """Say that nobody should believe the probabilities of a classifier."""
+    again = f": 'bunrui calibrate {classifier.path}' calibrates them" if classifier.keep == "text" else ""
+    say(f"the probabilities of {classifier.path} are {are}{again}")
 
 
 def describe_hashing(hashing: dict[str, Any]) -> str:
@@ -310,14 +324,14 @@ def describe_calibration(known: dict[str, Any] | None) -> list[str]:
 
     >>> known = {"n_docs": 1000, "ece_before": 0.05, "ece_after": 0.01, "model": "binary"}
     >>> print(*describe_calibration(known | {"applies": True, "changed_since": 1}), sep="\\n")
-    on 1,000 documents, by models without them: ECE 0.0500 before, 0.0100 after
+    on 1,000 documents, each predicted without itself: ECE 0.0500 before, 0.0100 after
     stale: 1 document learned or unlearned since
     """
     if known is None:
         return ["no"]
     before, after = known["ece_before"], known["ece_after"]
     documents = counted(known["n_docs"], "document")
-    lines = [f"on {documents}, by models without them: ECE {before:.4f} before, {after:.4f} after"]
+    lines = [f"on {documents}, each predicted without itself: ECE {before:.4f} before, {after:.4f} after"]
     if not known["applies"]:
         lines.append(f"not applied: it is for {known['model']} with other settings than these")
     if known["changed_since"]:
@@ -349,7 +363,8 @@ class Doubts:
         if classifier.calibration is None:
             hint = f"'bunrui calibrate {path}' first"
             if getattr(classifier, "keep", "text") != "text":
-                hint = "calibrate the file that it was made from, and make it again: it keeps no texts"
+                again = "and make it again (for slim --min-df N, after set --min-df N): it keeps no texts"
+                hint = f"calibrate the file that it was made from, {again}"
             raise OptionError("--unsure needs probabilities that can be believed", hint=hint)
         if not classifier.is_calibrated:
             has = f"{path} is calibrated for {classifier.calibration.model} with other settings"

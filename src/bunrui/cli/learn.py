@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import bunrui
 from bunrui.cli.console import Bar, extent, interrupts, kept_whole, quote, say, say_reading, uninterrupted
 from bunrui.cli.documents import find_chosen, labels_in, locate_errors, point_to_log, reads_tables, require, say_alike
-from bunrui.cli.info import calibrate_file, describe_hashing, say_choice
+from bunrui.cli.info import calibrate_file, describe_hashing, say_choice, say_rough
 from bunrui.cli.options import MEMORY, Chosen, Engine, LabelledDocuments, LearnedAnalysis, Model, Tables, spell_value
 from bunrui.cli.parameters import Classifier, argument, file_argument, flag, option
 from bunrui.engines.stream import texts_of
 from bunrui.errors import OptionError, StoreError, UnlearnError
 from bunrui.labels import text_of
 from bunrui.models import AUTO
+from bunrui.models.kinds import is_kept
 from bunrui.phrases import counted, one_line, some
 
 if TYPE_CHECKING:
@@ -94,7 +95,6 @@ def learn(
       bunrui learn web.bunrui 'web/*.parquet' --memory 2GB --keep nothing
       bunrui learn web.bunrui 's3://bucket/*.parquet' --engine ray --address 10.0.0.1:6379
     """
-    from bunrui.choice import FEWEST
     from bunrui.store.options import hashing_of
     from bunrui.unlabelled import check_reads_pool
 
@@ -144,10 +144,9 @@ def learn(
         _say_learned(file, reader, done, hashing_of(classifier, classifier.counts.n_features))
         say_alike(classifier.counts.live_labels)
     _say_pool(file, pool, n_before, len(classifier.memory.pool))
-    say_choice(classifier, before)
-    choice = classifier.model_
-    if is_new and choice is not None and not choice.evidence and classifier.counts.n_docs >= FEWEST:
-        say(f"no model was chosen, {file} has {choice.describe()}")
+    say_choice(classifier, before, is_new=is_new)
+    if is_new and is_kept(classifier.model) and not calibrate:
+        say_rough(classifier)
     if classifier.unlabelled_ is not None:
         say(f"texts without a label: {classifier.unlabelled_.describe()}")
     if calibrate:
@@ -163,7 +162,7 @@ def _say_learned(file: str, reader: Reader, done: _Done, hashing: dict[str, Any]
     if done.n_empty:
         say(f"{done.n_empty:,} of them without any text: only the label counts")
     if done.n_duplicates:
-        say(f"{done.n_duplicates:,} of them: a text that came before, in this run or an earlier one; each time counts")
+        say(f"{done.n_duplicates:,} of them repeat a text of this run or an earlier one; each time counts")
     if hashing:
         say(describe_hashing(hashing))
     say_reading(reader)

@@ -16,7 +16,7 @@ import typer
 
 import bunrui
 from bunrui.cli.console import say
-from bunrui.cli.documents import Collection, Stdin
+from bunrui.cli.documents import Collection, Stdin, reads_tables
 from bunrui.cli.parameters import flag, option
 from bunrui.errors import EncodingError, OptionError, StoreError
 from bunrui.models import AUTO, CLASS_NORM_ALPHA, MODELS, TRAINED
@@ -242,9 +242,15 @@ class Model:
         given = ((name, value) for name, value in vars(self).items() if value is not None)
         return {name: None if value in ("default", "all") else value for name, value in given}
 
-    def of(self, classifier: AnyClassifier) -> AnyClassifier:
-        """The classifier, read as was asked for."""
+    def check(self, classifier: bunrui.StoredClassifier) -> None:
+        """Refuse to choose a model for tables."""
+        if self.model == AUTO and reads_tables(classifier):
+            problem = f"{classifier.path} reads tables, for which no model is chosen"
+            raise OptionError(f"{problem}: give --model columns or aode.")
 
+    def of(self, classifier: bunrui.StoredClassifier) -> AnyClassifier:
+        """The classifier, read as was asked for."""
+        self.check(classifier)
         options = self.given()
         chosen = classifier.with_model(**options) if options else classifier
         if not chosen.is_trained:

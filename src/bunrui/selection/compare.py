@@ -215,16 +215,15 @@ def compare(
         raise OptionError(f"{what} are for text, and these documents are tokens or counts: leave them out")
     specs = [analyzer_named(name) for name in analyzers] if analyzers else analyzers_for(documents.texts)
     every = [Settings(model=model, analyzer=spec) for spec in dict.fromkeys(specs) for model in chosen if model != AUTO]
-    # The choice must not have seen the documents that test it, so that only the learned ones count.
-    automatic = Settings.automatic(texts, labels, specs[0]) if models is None or AUTO in chosen else None
-    how = "chosen by leave-one-out"
-    if automatic is None and AUTO in chosen:
-        automatic, how = Settings(analyzer=specs[0]), "for there are too few documents to tell"
     # Trained models take their time: models that count come first.
     todo = [(settings.model, settings) for settings in sorted(every, key=lambda settings: settings.is_trained)]
-    if automatic is not None:
-        todo.append((AUTO, automatic))
-    told = f"{automatic.candidate.describe()}, {how}" if automatic is not None else ""
+    told = ""
+    # The choice must not have seen the documents that test it, so that only the learned ones count.
+    if models is None or AUTO in chosen:
+        automatic, reason = Settings.automatic(texts, labels, specs[0])
+        if AUTO in chosen or not reason:
+            todo.append((AUTO, automatic))
+            told = automatic.candidate.describe() + (f": {reason}" if reason else ", chosen by leave-one-out")
     return _measure(basis, todo, _baselines() if baselines else {}, told, watch or (lambda progress: None))
 
 

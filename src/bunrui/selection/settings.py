@@ -65,13 +65,13 @@ class Settings:
         return kind_of(self.model).default_alpha(class_norm=self.class_norm)
 
     @classmethod
-    def automatic(cls, texts: Any, labels: Any, analyzer: AnalyzerSpec) -> Settings | None:
-        """The choice of `auto` for some documents; None where they cannot tell."""
+    def automatic(cls, texts: Any, labels: Any, analyzer: AnalyzerSpec) -> tuple[Settings, str]:
+        """The choice of `auto` for some documents, and why nothing was chosen, if so."""
         choice = TextClassifier(analyzer=analyzer).learn(texts, labels).choice
-        if choice is None or not choice.evidence:
-            return None
+        assert choice is not None
         found = cls(analyzer=analyzer, **choice.options)
-        return found.replace(alpha=None) if found.alpha == found._default_lam else found
+        found = found.replace(alpha=None) if found.alpha == found._default_lam else found
+        return found, "" if choice.evidence else choice.reason
 
     @property
     def candidate(self) -> Candidate:

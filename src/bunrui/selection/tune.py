@@ -261,7 +261,7 @@ def tune(
     first = last = search_by(LeaveOneOut(documents) if folds is None else by_folds(documents, folds))
     is_cut_short = False
     try:
-        usual = Settings.automatic(documents.texts, documents.true, usual.analyzer) or usual
+        usual, _ = Settings.automatic(documents.texts, documents.true, usual.analyzer)
         scripts = None if inputs.is_given(documents.texts) else scripts_of(documents.texts)
         _try_counting(first, usual, scripts)
         choice = choose(first.trials)

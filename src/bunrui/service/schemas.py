@@ -394,12 +394,15 @@ class Changed(TypedDict):
         Documents that the classifier has learned now.
     duplicates
         How many of the texts had been learned before; null where the file cannot tell.
+    choice
+        The model that a file with model auto has now, and why, in a line.
     """
 
     transaction: int | None
     changed: int
     documents: int
     duplicates: NotRequired[int | None]
+    choice: NotRequired[str]
 
 
 class Undone(TypedDict):

@@ -219,8 +219,12 @@ class Served:
         before = self.classifier.last_change
         change(*args, **kwargs)
         self._forget_models()
-        now = self.classifier.last_change
-        return {"transaction": now if now > before else None, "changed": 0, "documents": self.classifier.counts.n_docs}
+        now, chosen = self.classifier.last_change, self.classifier.model_
+        number = now if now > before else None
+        told: schemas.Changed = {"transaction": number, "changed": 0, "documents": self.classifier.counts.n_docs}
+        if chosen is not None:
+            told["choice"] = chosen.describe()
+        return told
 
     def changed(self, n_docs: int) -> schemas.Changed:
         """The answer to a change of some documents."""

@@ -19,7 +19,7 @@ from bunrui.evaluation import Corpus, Evaluation, leave_one_out, measure_labels
 from bunrui.evaluation import result as evaluated
 from bunrui.evaluation.loo import cut_odds, kept_documents, own_documents
 from bunrui.labels import as_list, plain
-from bunrui.models import MODELS
+from bunrui.models import AUTO, MODELS
 from bunrui.models.rest import labels_above
 from bunrui.phrases import excerpt, readable
 from bunrui.service.jobs import Job
@@ -183,7 +183,7 @@ def compare_all(clf: AnyClassifier, documents: list[Document], trained: bool, jo
         job.add(len(progress.done.rows) - job.done)
 
     analyzers = [own, *analyzers_for(texts)]
-    found = compare(texts, labels, models=None if trained else list(MODELS), analyzers=analyzers, watch=watch)
+    found = compare(texts, labels, models=None if trained else [*MODELS, AUTO], analyzers=analyzers, watch=watch)
     job.add(len(found.rows) - job.done)
     return _comparison_members(found, own)
 

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any
 
 from bunrui.calibration import Calibration
-from bunrui.choice import FREE, Choice
+from bunrui.choice import FREE, Choice, fixed_by
 from bunrui.classifier import OPTIONS, AnyClassifier, Labels, TextClassifier, Texts, check_names, complete_options
 from bunrui.counts import Label
 from bunrui.engines.labelgroups import check_new
@@ -483,13 +483,13 @@ class StoredClassifier(AnyClassifier):
     def configure(self, **options: Any) -> StoredClassifier:
         """Change how the counts are read, also in the file: model, smoothing, alpha, prior and so on.
 
-        `model="auto"` sets back the options that would leave nothing to choose, unless they are given.
+        `model="auto"` sets back the options that would leave nothing to choose, unless they are given.  Such an option
+        alone names the model that was chosen.
         """
         if "analyzer" in options:
             raise OptionError("another analyzer has other counts: make a new file and learn the documents again")
         check_names(options)
-        freed = FREE if options.get("model") == AUTO else {}
-        checked = TextClassifier(**(self.get_params() | freed | complete_options(options)))
+        checked = TextClassifier(**(self._known_beside(options) | complete_options(options)))
         if self.keep == "text" or not self._file.trained(checked.get_params())[0]:
             check_keeps(checked.model, self.keep, self.path)
         has_changed = checked.settings != self.settings
@@ -501,6 +501,16 @@ class StoredClassifier(AnyClassifier):
                 self._classifier.take_on(*chosen_of(self._file.store))
         self._file.train_when_due()
         return self
+
+    def _known_beside(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The options that stay where some are changed."""
+        known = self.get_params()
+        if options.get("model") == AUTO:
+            return known | FREE
+        was_chosen = self.choice is not None and self.choice.evidence and "model" not in options
+        if self.model == AUTO and was_chosen and fixed_by(known | dict(options)):
+            return self._classifier.with_model(**options).get_params()
+        return known
 
     def _why_no_sample(self) -> str:
         if self.keep != "text":
@@ -616,7 +626,11 @@ class StoredClassifier(AnyClassifier):
 
     def with_model(self, model: str | None = None, **options: Any) -> StoredClassifier:
         """A classifier that reads the same counts by another model or with other options; the file stays as it is."""
-        return StoredClassifier(self._file, self._classifier.with_model(model, **options))
+        twin = self._classifier.with_model(model, **options)
+        if twin.model == AUTO and twin.choice is None and self._file.has_sample:
+            with self._file.at_rest():
+                twin.make_choice("accuracy")
+        return StoredClassifier(self._file, twin)
 
     def fit(self, texts: Texts, labels: Labels) -> StoredClassifier:
         """Not for a file: it would forget everything that is in it."""

@@ -242,7 +242,7 @@ class File:
         store, options = self.store, options_of(self.store)
         if store.keep == "text" or not kind_of(options["model"]).needs_documents:
             return
-        stored = find_weights(store, options, self.memory.counts)
+        stored = find_weights(store, options, store.load()[0])
         if stored is None or not stored.is_current:
             problem = f"undo would bring back {options['model']}, whose weights {store.path} has no more"
             raise StoreError(problem, hint="make this copy again, from the file that has the documents")
@@ -305,9 +305,14 @@ class File:
         metric = choice.metric if choice else "accuracy"
         return self._choose(transaction, self._counts_after(transaction), metric if chooses else None)
 
+    @property
+    def has_sample(self) -> bool:
+        """Whether a model can be chosen by its documents: they are there, and all their words are counted."""
+        return self.store.keep == "text" and self.store.pruned == 1
+
     def _can_choose(self, n_docs: int, settings: Mapping[str, Any]) -> bool:
         """Whether the file, with this number of documents and these settings, can choose its model, and is asked to."""
-        return n_docs > 0 and self.store.keep == "text" and self.store.pruned == 1 and settings.get("model") == AUTO
+        return n_docs > 0 and self.has_sample and settings.get("model") == AUTO
 
     def _choose(self, transaction: Transaction, counts: Counts, metric: str | None) -> Chosen:
         """Choose by the counts that the file has after a transaction, and write the choice into the file.
@@ -315,9 +320,7 @@ class File:
         With a metric, choose the model anew; without, only the weight of texts without a label.
         """
         store, classifier = self.store, classifier_of(self.store)
-        drawn = draw(store, len(counts.live.labels))
-        if not set(drawn.labels) <= set(counts.label_ids):
-            raise store.unpacker().damaged("its log has other documents than its counts")
+        drawn = self._draw(counts, len(counts.live.labels))
         pool = read_texts(store) if counts.n_docs else {}
         learned = counts, classifier.text_analyzer, drawn, pool, labelled_among(store, pool)
         before = Chosen(calibration=asked_for(chosen_of(store).calibration))
@@ -486,7 +489,13 @@ class File:
 
     def draw(self, n_classes: int) -> Drawn:
         """A sample of the documents, as `bunrui.memory.Documents` has it; call `at_rest`."""
-        return draw(self.store, n_classes)
+        return self._draw(self.memory.counts, n_classes)
+
+    def _draw(self, counts: Counts, n_classes: int) -> Drawn:
+        drawn = draw(self.store, n_classes)
+        if not set(drawn.labels) <= set(counts.label_ids):
+            raise self.store.unpacker().damaged("its log has other documents than its counts")
+        return drawn
 
     def _check_counts(self) -> None:
         """Refuse a log that lacks documents, or has others: no model can be trained from the rest."""

@@ -96,13 +96,15 @@ def _choose(target: File, sources: Sequence[Source]) -> tuple[list[Source], list
         for source in sources
     ]
     skipped: set[int] = set()
+    name = target.store.path  # of the last file that has forgotten which shards it holds
     # Begin with those that hold the most: if a merge has a part, the merge is added, and the part is left out.
     for place in sorted(range(len(sources)), key=lambda place: (-len(held[place].ids), -held[place].n_more)):
         source, theirs = sources[place], held[place]
-        if source.file is not None and not is_new(mine.joined(coming), theirs, target.store.path, source.name):
+        if source.file is not None and not is_new(mine.joined(coming), theirs, name, source.name):
             skipped.add(place)
-        else:
-            coming = coming.joined(theirs)
+            continue
+        coming = coming.joined(theirs)
+        name = source.name if theirs.n_forgotten else name
     new = [source for place, source in enumerate(sources) if place not in skipped]
     return new, [sources[place].name for place in sorted(skipped)], coming
 
@@ -223,7 +225,7 @@ def is_new(mine: Holding, theirs: Holding, target: str, other: str) -> bool:
     for name, known in ((target, mine), (other, theirs)):
         if known.n_forgotten:
             problem = f"{name} was compacted, or is a slim copy, and does not know which shards it holds"
-            raise StoreError(f"{problem}, so that some might count twice", hint="merge the parts into a new file")
+            raise StoreError(f"{problem}, so that some might count twice", hint="merge the files it was made from")
     shared = sorted(mine.ids & theirs.ids)
     if not shared:
         return True

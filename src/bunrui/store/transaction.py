@@ -276,11 +276,14 @@ def _entry(store: Store, is_whole: Any, tx: Any, kind: Any, time: Any, n_docs: A
 
 
 def kinds_since(store: Store, mark: State) -> set[str]:
-    """The kinds of the changes after a state that stand; "rewritten" where the file does not go on from there."""
+    """The kinds of the changes after a state that stand; "rewritten" where the file does not go on from there.
+
+    To learn texts without a label is none of them: no trained model reads these.
+    """
     state = store.state()
     if mark.generation != state.generation or mark.tx > state.tx:
         return {"rewritten"}
-    return {entry.kind for entry in History(store).standing(mark.tx)}
+    return {entry.kind for entry in History(store).standing(mark.tx) if entry.n_docs or entry.kind != "learn"}
 
 
 def undo(store: Store, to: int | None = None, last: int | None = None) -> tuple[list[Entry], list[tuple[int, Counts]]]:

@@ -57,6 +57,7 @@ export function create() {
     replace(found,
       aged(known),
       table,
+      measured.automatic && h("p.muted", data(`auto: ${measured.automatic}`)),
       measured.skipped.map((line) => h("p.muted", data(line))),
       measured.rows.some((row) => !row.is_own) && muted("compare.notown.about"),
     );
