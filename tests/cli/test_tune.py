@@ -35,7 +35,7 @@ def news(run, tmp_path: Path) -> Path:
 
 def test_what_is_chosen_and_why(run, news: Path) -> None:
     code, out, err = run("tune", "news.jsonl", "--out", "best.bunrui", "--fast")
-    assert (code, err) == (0, "learned 100 documents into best.bunrui\n")
+    assert code == 0 and err.startswith("learned 100 documents into best.bunrui\n")
     assert out.startswith("Chosen: ") and out.endswith(".\n") and out.count("\n") == 1
     assert "Accuracy 0." in out and " settings were tried in " in out
     assert "; a little too good, since the same documents made the choice. " in out

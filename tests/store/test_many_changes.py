@@ -94,6 +94,7 @@ def test_changes_and_questions_read_no_more_after_more_changes(path: str, monkey
             learn(clf, *(next(numbers) for _ in range(n)))
             while since_fold(path) != FOLD - 10:
                 learn(clf, next(numbers))
+            clf.info()  # which reads once how many documents have changed since the last calibration
             first = next(numbers)
             learn(clf, first)
             works = {
