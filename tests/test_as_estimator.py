@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from bunrui import TextClassifier
 from bunrui.errors import DataError, OptionError, UnlearnError
 from bunrui.models import MODELS, TRAINED
+from tests.support.choosing import choosing
 from tests.support.examples import examples
 
 TEXTS = ["cheap pills", "pills now, pills", "win money", "lunch?", "lunch at noon", "meeting at noon", "料金が無料", ""]
@@ -132,7 +133,7 @@ def test_unlearning_more_than_was_learned() -> None:
 
 @pytest.mark.parametrize("model", [name for name in TRAINED if name != "columns"])
 def test_trained_models_take_no_weights(model: str) -> None:
-    with pytest.raises(OptionError, match="^sample_weight is for counts alone, and this classifier keeps each document"):
+    with pytest.raises(OptionError, match=r"^sample_weight is for counts alone, and this classifier keeps each"):
         TextClassifier(model).learn(["a", "b"], ["x", "y"], sample_weight=[1, 2])
 
 
@@ -199,13 +200,26 @@ def test_log_probabilities_of_a_calibrated_classifier() -> None:
 
 def test_decisions() -> None:
     three = TextClassifier("multinomial").learn(TEXTS, LABELS)
-    assert three.decision_function(QUERIES).tolist() == three.scores(QUERIES).tolist()
+    shares = np.exp(three.scores(QUERIES) - np.logaddexp.reduce(three.scores(QUERIES), axis=1)[:, None])
+    np.testing.assert_allclose(three.decision_function(QUERIES), np.log(shares / (1 - shares)), rtol=1e-6)
+    long = three.decision_function([" ".join(["pills money"] * 2000)])
+    assert np.isfinite(long).all() and np.ptp(long) > 700  # where shares are 0 and 1
     assert three.classes_[three.decision_function(QUERIES).argmax(axis=1)].tolist() == three.predict(QUERIES).tolist()
     two = three.unlearn(["win money"], ["money"])
     found = two.decision_function(QUERIES)
     assert found.tolist() == two.log_odds(QUERIES, positive="spam").tolist()
     assert two.classes_[(found > 0).astype(int)].tolist() == two.predict(QUERIES).tolist()
     assert TextClassifier().learn(["a"], ["x"]).decision_function(["a", "b"]).shape == (2, 1)
+
+
+def test_scikit_learn_calibrates() -> None:
+    """Scores of texts of different lengths could not be compared, and calibrated ones predicted worse than chance."""
+    texts, labels = choosing(400)
+    queries, true = choosing(400, seed=1)
+    texts = [f"{text} {'the a of ' * (k % 50)}" for k, text in enumerate(texts)]
+    clf = TextClassifier("multinomial")
+    calibrated = CalibratedClassifierCV(clf, cv=3).fit(texts, labels)
+    assert calibrated.score(queries, true) > clf.fit(texts, labels).score(queries, true) - 0.05
 
 
 def test_tools_that_ask_for_decisions_and_weights() -> None:

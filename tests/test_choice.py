@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import bunrui
 from bunrui import TextClassifier, calibration, choice, classifier
 from bunrui.choice import CANDIDATES, PLAIN, Candidate, Choice, choose, is_due
-from bunrui.errors import DataError, NotLearnedError, OptionError, UnlearnError
+from bunrui.errors import DataError, NotLearnedError, OptionError, StoreError, UnlearnError
 from bunrui.evaluation import leave_one_out
 from bunrui.memory import Batch
 from bunrui.sample import Drawn, LowestDigests
@@ -222,9 +222,26 @@ def test_nothing_to_choose() -> None:
 
 def test_merging_what_keeps_no_sample() -> None:
     texts, labels = choosing(200)
-    clf = TextClassifier().learn(texts, labels).merge(TextClassifier("binary").learn(texts, labels))
-    assert clf.model_ is not None and clf.model_.reason == "documents that were merged are not kept"
+    clf = TextClassifier().learn(texts, labels)
+    chosen, calibration = clf.choice, clf.calibration
+    clf.merge(TextClassifier("binary").learn(texts, labels))
+    assert clf.choice is chosen and clf.calibration is calibration and clf.is_calibrated
     with pytest.raises(NotLearnedError, match="not kept: learn all documents into a new classifier"):
+        clf.choose()
+
+
+def test_merging_a_file_with_its_texts(tmp_path: Path) -> None:
+    texts, labels = choosing(300)
+    clf, expected = TextClassifier().learn(texts[:100], labels[:100]), TextClassifier().learn(texts, labels)
+    with bunrui.create(tmp_path / "a", "multinomial") as other:
+        other.learn(texts[100:], labels[100:]).learn(["gone"], ["c0"]).unlearn(["gone"], ["c0"])
+        clf.merge(other)
+    same_sample(clf, expected)
+    assert clf.choice == expected.choice
+    with bunrui.create(tmp_path / "b", "multinomial", keep="nothing") as other:
+        other.learn(["one more"], ["c0"])
+        assert clf.merge(other).choice == expected.choice
+    with pytest.raises(NotLearnedError, match="documents that were merged are not kept"):
         clf.choose()
 
 
@@ -283,20 +300,24 @@ def test_a_sample_begins_while_documents_are_counted(monkeypatch: pytest.MonkeyP
     same_sample(clf, TextClassifier().learn(form(texts), labels))
 
 
-@pytest.mark.parametrize("form", [list, tuple, iter, np.array, pa.array])
+@pytest.mark.parametrize("form", [list, tuple, iter, np.array, pa.array, lambda texts: list(map(tuple, texts))])
 def test_a_sample_begins_while_documents_are_taken_back(
     monkeypatch: pytest.MonkeyPatch, form: Callable[..., Any]
 ) -> None:
+    """Another thread begins it, and learns, after the documents were counted."""
     texts, labels = choosing(80)
-    clf, count = TextClassifier("nbsvm").learn(texts, labels).set_params(model="binary"), classifier.count
+    clf, count = TextClassifier("binary"), classifier.count
 
     def counted(*args: Any) -> Any:
+        found = count(*args)
+        monkeypatch.undo()
         clf.with_model("auto")
-        return count(*args)
+        clf.learn(form(texts), labels)
+        return found
 
     monkeypatch.setattr(classifier, "count", counted)
     clf.unlearn(form(texts[40:]), labels[40:])
-    same_sample(clf, TextClassifier().learn(texts[:40], labels[:40]))
+    same_sample(clf, TextClassifier().learn(form(texts[:40]), labels[:40]))
 
 
 def test_a_slow_thread_brings_no_older_choice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -358,9 +379,10 @@ def test_unlearning_another_text_than_was_learned() -> None:
 @pytest.mark.parametrize(
     ("documents", "reason"),
     [
-        ([(f"{'long ' * 40_000} {n}", "ab"[n % 2]) for n in range(60)], "the sample has only 0 documents"),
+        ([(f"{'long ' * 40_000} {n}", "ab"[n % 2]) for n in range(60)], "only 0 texts of the sample share their label"),
+        ([(f"pills {n}", f"label {n}") for n in range(3000)], "only 0 texts of the sample share their label"),
         ([(f"pills {n % 4}", "ab"[n % 2]) for n in range(60)], "only 4 different texts share their label"),
-        ([(f"pills {n}", f"label {n // 2}") for n in range(180_000)], "the sample has only 46 documents"),
+        ([(f"pills {n}", f"label {n // 2}") for n in range(180_000)], "with so many labels, only 46 documents"),
         ([(f"pills {n}", "ab"[n % 2]) for n in range(49)], "49 documents are too few to tell"),
     ],
 )
@@ -388,6 +410,8 @@ def test_a_calibration_by_the_user_outlives_a_choice_of_the_same_model(in_file: 
     calibrate(other, texts, labels)
     clf.set_calibration(other.calibration)
     assert clf.choose() == chosen and clf.calibration != mine and clf.is_calibrated
+    mine = calibrate(clf, texts[:300], labels[:300])
+    assert clf.choose() == chosen and clf.calibration != mine, "the sample has more documents"
 
 
 def test_other_options_hold_for_all_candidates() -> None:
@@ -418,6 +442,24 @@ def test_with_model() -> None:
     assert (twin.class_norm, twin.max_features) == (False, None)
 
 
+@pytest.mark.parametrize("in_file", [False, True])
+def test_a_twin_with_other_options_has_the_choice_for_these(in_file: bool, tmp_path: Path) -> None:
+    texts, labels = choosing(600)
+    given: dict[str, Any] = {"alpha": 2.0}
+    clf = bunrui.create(tmp_path / "a", **given) if in_file else TextClassifier(**given)
+    clf.learn(texts, labels)
+    expected = TextClassifier().learn(texts, labels)
+    assert clf.with_model("auto").model_ == expected.model_ != clf.model_
+    assert clf.with_model("auto", **given).model_ == clf.model_
+    rare = TextClassifier(min_df=2).learn(texts, labels)
+    assert clf.with_model("auto", min_df=2).choice == rare.choice != expected.choice
+    clf.set_params(alpha=None)
+    by_f1 = clf.choose("macro_f1")
+    assert clf.with_model("auto").choice == by_f1
+    twin = clf.with_model("auto", min_df=2)
+    assert twin.choice is not None and twin.choice.metric == "macro_f1"
+
+
 def test_a_twin_of_a_file_chooses(tmp_path: Path) -> None:
     """The model that answers is the one that `leave_one_out` measures; the file stays as it is."""
     texts, labels = choosing(600)
@@ -430,7 +472,12 @@ def test_a_twin_of_a_file_chooses(tmp_path: Path) -> None:
         assert np.array_equal(twin.predict_proba(texts[:9]), expected.predict_proba(texts[:9]))
         found = leave_one_out(twin).predictions
         assert np.array_equal(found, leave_one_out(expected, texts, labels).predictions)
+        assert twin.info()["calibration"]["changed_since"] == 0
+        with clf.learning(), pytest.raises(StoreError, match=r"a session of .* is open: do this after its block"):
+            clf.with_model("auto")
         clf.slim(tmp_path / "slim")
+    with pytest.raises(StoreError, match="is closed"):
+        clf.with_model("auto")
     with bunrui.open(tmp_path / "slim") as clf:
         assert clf.with_model("auto").model_ == Choice(reason="the documents are not kept")
 

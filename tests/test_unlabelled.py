@@ -96,7 +96,7 @@ def test_documents_that_are_kept_tell_the_weight_too() -> None:
     assert found == expected and expected is not None and expected.weight
 
 
-def test_documents_that_were_learned_meanwhile_are_in_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documents_that_were_learned_meanwhile_are_in_no_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     clf = TextClassifier("binary", analyzer="words")
     begin = clf.memory.keep_sample
 

@@ -308,10 +308,11 @@ def choose(
     if len(corpus.classes) < FEWEST:
         if counts.n_docs < FEWEST:
             reason = f"{counts.n_docs:,} documents are too few to tell"
-        elif corpus.is_cut or int(drawn.copies.sum()) < counts.n_docs:
-            reason = f"the sample has only {len(corpus.classes)} documents"
+        elif corpus.is_cut:
+            reason = f"with so many labels, only {len(corpus.classes)} documents can be tested"
         else:
-            reason = f"only {len(corpus.classes)} different texts share their label with another document"
+            which = "different texts" if int(drawn.copies.sum()) == counts.n_docs else "texts of the sample"
+            reason = f"only {len(corpus.classes)} {which} share their label with another document"
         return Choice(reason=reason, metric=metric, n_docs=counts.n_docs), None
     candidates = _candidates(len(counts.live_labels), corpus.mean_length, options)
     again = [each for each in candidates if each != PLAIN and each.model == PLAIN.model]

@@ -242,10 +242,10 @@ class AnyClassifier(ABC):
             return np.asarray(np.log(self.predict_proba(texts)))
 
     def decision_function(self, texts: Texts) -> Floats:
-        """Scores as scikit-learn's linear models give them: (n_docs, n_classes), or (n_docs,) where there are two.
+        """The log-odds of each class against all others, not calibrated: (n_docs, n_classes), or (n_docs,) for two.
 
-        With two classes it is log P(classes_[1] | text) / P(classes_[0] | text), not calibrated: above 0 for the
-        second class.
+        With two classes they are those of the second class.  Scores grow with the length of a text, and odds do not:
+        so scikit-learn's tools, such as `CalibratedClassifierCV`, can compare texts.
 
         Examples
         --------
@@ -254,7 +254,14 @@ class AnyClassifier(ABC):
         [True, False]
         """
         scores = self.scores(texts)
-        return np.asarray(scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores
+        if scores.shape[1] < 3:
+            return np.asarray(scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores
+        others, is_best = scores.copy(), scores == scores.max(axis=1, keepdims=True)
+        others[np.arange(len(scores)), scores.argmax(axis=1)] = -np.inf
+        top = scores.max(axis=1, keepdims=True) - log_sum_exp(others)
+        shares = scores - log_sum_exp(scores)
+        odds = shares - np.log1p(-np.exp(np.minimum(shares, -np.log(2))))  # no other has more than a half
+        return np.asarray(np.where(is_best, top, np.minimum(odds, np.nextafter(top, -np.inf))))  # whatever is rounded
 
     def scores_and_probabilities(self, texts: Texts) -> tuple[list[Label], Floats, Floats]:
         """The labels of the columns, the scores, and the probabilities, all by one model."""
@@ -405,7 +412,7 @@ class AnyClassifier(ABC):
         with self.memory.lock.read():
             counts = self.counts
             known = {
-                "model": self.model,
+                "model": f"{AUTO}, {self.choice.describe()}" if self.choice and self.model == AUTO else self.model,
                 "analyzer": self.text_analyzer.describe(),
                 "documents": f"{counts.n_docs:,}",
                 "features": f"{counts.n_features:,}",
@@ -519,12 +526,12 @@ class TextClassifier(AnyClassifier):
     Parameters
     ----------
     model : str
-        `auto` chooses one that suits the documents, by leave-one-out on a sample of them: at the first `learn`, when
-        documents have doubled or halved since, and after `merge`.  For that it keeps the sample, some 2,000 texts;
-        `model_` says what it chose and why.  Or a name in `bunrui.models.MODELS`, such as `multinomial`; `with_model`
-        can change it at any time.  Those in `bunrui.models.TRAINED`, such as `nbsvm`, are trained from documents: a
-        classifier with one of them keeps its documents, and trains at its next answer.  `columns` needs the analyzer
-        `columns`.  With this analyzer, `aode` reads columns, too.
+        `auto` chooses one that suits the documents, by leave-one-out on a sample of them: at the first `learn`, with
+        the 50th document, when documents have doubled or halved since, and after `merge`.  For that it keeps the
+        sample, some 2,000 texts; `model_` says what it chose and why.  Or a name in `bunrui.models.MODELS`, such as
+        `multinomial`; `with_model` can change it at any time.  Those in `bunrui.models.TRAINED`, such as `nbsvm`, are
+        trained from documents: a classifier with one of them keeps its documents, and trains at its next answer.
+        `columns` needs the analyzer `columns`.  With this analyzer, `aode` reads columns, too.
     analyzer : str, AnalyzerSpec or function
         How text becomes features: `universal` (any script, no dictionary), `words`, `ja`, `zh`, `ko`, a spec with
         options, or a function from text to tokens.  `columns` is for tables: each text is a row, a JSON object in a
@@ -682,8 +689,7 @@ class TextClassifier(AnyClassifier):
         UnlearnError
             If something in them was never learned; then nothing is taken back.
         """
-        delta, texts, sets, _ = self._counted(texts, labels, sample_weight)
-        self.memory.unlearn(delta, texts, sets)
+        self.memory.unlearn(*self._counted(texts, labels, sample_weight))
         self._choose_where_due()
         return self
 
@@ -723,11 +729,15 @@ class TextClassifier(AnyClassifier):
         return self
 
     def merge(self, other: AnyClassifier) -> Self:
-        """Add the counts of another classifier with the same analyzer."""
+        """Add the counts of another classifier with the same analyzer.
+
+        Where the other one keeps no documents, `auto` can no longer choose: its last choice stays.
+        """
         check_alike(self, other)
         self.memory.merge(other.memory, self.model)
         before = self.choice
-        self.take_on(None, asked_for(self._calibration))
+        if self.memory.sample is not None:
+            self.take_on(None, asked_for(self._calibration))
         self._choose_if_due(before)
         self._choose_where_due()
         return self
@@ -769,8 +779,11 @@ class TextClassifier(AnyClassifier):
         assert found is not None
         return found
 
-    def make_choice(self, metric: str | None) -> None:
-        """Choose the model, if there is a metric, and the weight of the pool; call `at_rest` if a file has them."""
+    def make_choice(self, metric: str | None, tx: int = 0) -> None:
+        """Choose the model, if there is a metric, and the weight of the pool.
+
+        Where a file has the documents, call `at_rest`, with the number of its last transaction.
+        """
         memory = self.memory
         with memory.lock.read():  # until the choice is there: a slower thread must not bring an older one
             before = Chosen(self.choice, self._calibration)
@@ -783,7 +796,7 @@ class TextClassifier(AnyClassifier):
                     labelled = labelled_in(memory)
                 drawn = memory.draw(len(memory.counts.live.labels))
                 given = self.get_params(), memory.counts, self.text_analyzer, drawn, pool, labelled
-                before = choose_by(*given, before, metric)
+                before = choose_by(*given, before, metric, tx)
             elif metric is not None:
                 before = Chosen(None, asked_for(self._calibration))
             self.take_on(*before)
@@ -806,7 +819,8 @@ class TextClassifier(AnyClassifier):
     def with_model(self, model: str | None = None, **options: Any) -> Self:
         """A classifier that reads the same counts by another model or with other options.
 
-        What either learns, both know.  It reads labelled documents alone: a pool is weighed for one model.
+        What either learns, both know.  It reads labelled documents alone: a pool is weighed for one model.  With `auto`
+        and other options than here, it chooses.
         """
         if "analyzer" in options:
             raise OptionError("another analyzer has other counts: make a new classifier and learn the texts again")
@@ -814,13 +828,14 @@ class TextClassifier(AnyClassifier):
         if options.get("smoothing", has["smoothing"]) != has["smoothing"]:
             has = has | {"alpha": self.alpha}  # a λ that was chosen is that of another smoothing
         options = complete_options(options | ({"model": model} if model else {}))
-        twin = type(self)(**(has | options)).attach(self.memory, self._calibration, self.choice)
+        twin = type(self)(**(has | options)).attach(self.memory, self._calibration)
+        twin.choice = self.choice if twin.settings == self.settings else None
         twin._reads_pool = False
         twin._twins = self._twins
         twin._twins.add(twin)
         if twin.model == AUTO and twin.choice is None:
             self.memory.keep_sample(LowestDigests)
-            twin._choose_if_due()
+            twin._choose_if_due(self.choice)
         return twin
 
     # As a scikit-learn estimator
@@ -940,8 +955,8 @@ def choose_by(
             return None
         has = resolve({name: options[name] for name in ("model", *SETTINGS)}, choice)
         key, known = key_of_calibration(has, weight), asked_for(before.calibration)
-        if known is not None and known.options == key:
-            return known  # which has seen more than a sample
+        if known is not None and known.options == key and known.n_docs >= len(left_out.texts):
+            return known  # it has seen more
         named = {"model": has["model"], "options": key, "tx": tx}
         found = Unfitted((left_out.scores, lengths_of(left_out.texts), left_out.own), named)
         return found.fit() if tx or left_out.scores.size > USUAL_SCORES else found

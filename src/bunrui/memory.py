@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -90,6 +90,11 @@ class Documents(Protocol):
         It is given the weights, the mark up to which they have learned, and whether that is all that there is.
         """
         return None
+
+    @property
+    def has_sample(self) -> bool:
+        """Whether `draw` has one: a file that keeps all its documents and counts."""
+        return False
 
     def draw(self, n_classes: int) -> Drawn:
         """The sample of all documents that a file takes from its log."""
@@ -282,12 +287,11 @@ class Memory:
         if self.sample is not None or self.is_of_file:
             return
         with self.lock.write():
-            self._make_sample = make
             if self.sample is None and (not self.counts.n_docs or self.kept is not None):
                 sample = make()
                 if self.kept is not None:
                     sample.add_batches(self.kept.batches(None)[1], len(self.counts.live.labels))
-                self.sample = sample
+                self.sample, self._make_sample = sample, make
 
     @property
     def is_of_file(self) -> bool:
@@ -323,18 +327,17 @@ class Memory:
     def learn(self, delta: Counts, texts: Any, sets: LabelSets, is_lasting: bool) -> None:
         """Add the counts of some documents, whose texts may be `lasting` already."""
         with self.lock.write():
-            if self.keeps_texts and not is_lasting:  # another thread may keep them only since they were counted
-                texts = lasting(texts)
+            texts = self._to_keep(texts, is_lasting)
             self.take_in(delta)
             if self.kept is not None:
                 self.kept.add(texts, sets)
             if self.sample is not None:
                 self.sample.add(texts, sets, len(self.counts.live.labels))
 
-    def unlearn(self, delta: Counts, texts: Any, sets: LabelSets) -> None:
+    def unlearn(self, delta: Counts, texts: Any, sets: LabelSets, is_lasting: bool) -> None:
         """Take the counts of some documents back."""
         with self.lock.write():
-            kept = self.kept
+            texts, kept = self._to_keep(texts, is_lasting), self.kept
             places = kept.find(texts, sets) if kept is not None else {}
             sampled = self.sample.find(texts, sets) if self.sample is not None else None
             self.counts.subtract(delta)
@@ -349,18 +352,25 @@ class Memory:
                 self.sample = self._make_sample()  # now it has left out nothing
         release(delta)
 
+    def _to_keep(self, texts: Any, is_lasting: bool) -> Any:
+        """Texts in the form in which they are kept: another thread may keep them only since they were counted."""
+        return lasting(texts) if self.keeps_texts and not is_lasting else texts
+
     def merge(self, other: Memory, model: str) -> None:
         """Add another memory; `model` is for messages."""
         if other.counts is self.counts:
             raise OptionError("a classifier cannot be merged with itself")
         pool: PoolTexts = {}
-        if len(other.pool):
-            with other.documents.at_rest():
+        draws = self.sample is not None and other.documents.has_sample
+        with other.documents.at_rest() if draws or len(other.pool) else nullcontext(), other.lock.read():
+            if len(other.pool):
                 pool = dict(other.pool.texts())
-        with other.lock.read():
             theirs, kept = other.counts.copy(), other.kept
             batches = None if kept is None else list(kept.batches(None)[1])
             sample = None if other.sample is None else other.sample.copy()
+            if draws and self._make_sample is not None:
+                sample = self._make_sample()
+                sample.add_batches(other.documents.batches(None)[1], len(theirs.live.labels))
         with self.lock.write():
             mine = self.kept
             if mine is not None and batches is None:

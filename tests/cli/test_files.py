@@ -173,13 +173,15 @@ def test_a_merge_tells_what_it_costs(run, tmp_path: Path) -> None:
 def test_a_slim_copy_tells_how_its_probabilities_can_be_believed(run, tmp_path: Path) -> None:
     texts, labels = choosing(200)
     learn(run, "many.bunrui", "".join(f"{text},{label}\n" for text, label in zip(texts, labels, strict=True)))
-    first = "'bunrui set many.bunrui --min-df 2' and 'bunrui calibrate many.bunrui'"
-    told = f"its probabilities are not calibrated: run {first}, and slim again\n"
-    assert told in run("slim", "many.bunrui", "a.bunrui", "--min-df", "2").err
-    assert told not in run("slim", "many.bunrui", "b.bunrui").err
+    first = "set --min-df 2 and calibrate a copy of many.bunrui, and slim that"
+    told = f"its probabilities are not calibrated: {first}\n"
+    for more in ([], ["--memory", "1GB"]):
+        assert told in run("slim", "many.bunrui", f"a{len(more)}.bunrui", "--min-df", "2", *more).err
+    assert "not calibrated" not in run("slim", "many.bunrui", "b.bunrui").err
+    assert "its probabilities are not calibrated\n" in run("slim", "b.bunrui", "d.bunrui", "--min-df", "2").err
     for command in (["set", "many.bunrui", "--min-df", "2"], ["calibrate", "many.bunrui"]):
         assert run(*command).code == 0
-    assert told not in run("slim", "many.bunrui", "c.bunrui", "--min-df", "2").err
+    assert "not calibrated" not in run("slim", "many.bunrui", "c.bunrui", "--min-df", "2").err
     assert run("predict", "c.bunrui", "--line", texts[0], "--unsure", "0.5").code == 0
 
 
@@ -189,7 +191,9 @@ def test_probabilities_that_nobody_has_calibrated(run, tmp_path: Path, command: 
     learn(run, "a.bunrui", "".join(f"{text},{label}\n" for text, label in zip(texts, labels, strict=True)))
     err = run(*command, "rows.csv").err
     assert err.endswith("probabilities of b.bunrui are not calibrated: 'bunrui calibrate b.bunrui' calibrates them\n")
-    assert run("learn", "c.bunrui", "rows.csv", "--model", "nbsvm", "--calibrate").err.count("not calibrated") == 0
+    assert "not calibrated" not in run("learn", "c.bunrui", "rows.csv", "--model", "nbsvm", "--calibrate").err
+    Path("one.csv").write_text("text,label\nlunch,ham\n")
+    assert "not calibrated" not in run("learn", "d.bunrui", "one.csv", "--model", "nbsvm").err
 
 
 def test_the_file_that_cannot_be_merged_is_named(run, mail: Path) -> None:

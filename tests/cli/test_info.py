@@ -75,6 +75,16 @@ def test_info_of_a_trained_model_with_one_label(run) -> None:
     assert "not trained: there are no two labels to tell apart\n" in run("info", "one.bunrui").out
 
 
+def test_info_tells_how_much_of_a_sample_was_enough(run, tmp_path: Path) -> None:
+    rows = [f"{'pills cheap ' * 20}{n} {n % 7},{('ham', 'spam')[n % 2]}\n" for n in range(2500)]
+    learn(run, "long.bunrui", "".join(rows))
+    known = info(run, "long.bunrui")["choice"]["evidence"]
+    fewest, most = (pick(each["n_docs"] for each in known) for pick in (min, max))
+    out = run("info", "long.bunrui").out
+    part = f" (those behind by its first {fewest:,})" if fewest < most else ""
+    assert f"by a sample of {most:,}{part}, when there were 2,500 documents\n" in out
+
+
 def test_info_and_log_tell_what_was_chosen(run, tmp_path: Path) -> None:
     texts, labels = choosing(400)
     learn(run, "many.bunrui", "".join(f"{text},{label}\n" for text, label in zip(texts, labels, strict=True)))
@@ -91,6 +101,12 @@ def test_info_and_log_tell_what_was_chosen(run, tmp_path: Path) -> None:
     assert "alpha         0.5\n" in run("info", "many.bunrui").out
     told = run("set", "many.bunrui", "--model", "auto").err.splitlines()
     assert told[0] == "set model, alpha, class-norm of many.bunrui"
+    err = run("set", "many.bunrui", "--against-rest").err
+    assert "--against-rest is an option of the models multinomial, binary, mixed" in err
+    most = zip(texts[45:], labels[45:], strict=True)
+    Path("most.csv").write_text("text,label\n" + "".join(f"{text},{label}\n" for text, label in most))
+    err = run("unlearn", "many.bunrui", "most.csv").err
+    assert err.endswith("no model was chosen, many.bunrui has binary-complement: 45 documents are too few to tell\n")
     learn(run, "few.bunrui", "cheap pills,spam\nteam lunch,ham\n")
     assert run("choose", "few.bunrui").code == 0
     assert "alpha         default (0.3)\n" in run("info", "few.bunrui").out

@@ -1055,6 +1055,15 @@ def test_a_twin_undoes_a_choice(path: str) -> None:
         assert (clf.choice, clf.calibration) == first
 
 
+@pytest.mark.parametrize("label", [" ", "x" * 1001])
+def test_a_merge_brings_no_label_that_a_file_refuses(path: str, label: str) -> None:
+    with bunrui.create(path, "binary", keep="nothing") as clf:
+        for change in (lambda: clf.learn(["a"], [label]), lambda: clf.merge(TextClassifier().learn(["a"], [label]))):
+            with pytest.raises(LabelError, match="a label "):
+                change()
+        assert clf.counts.n_docs == 0
+
+
 def test_a_merge_chooses(path: str, tmp_path: Path) -> None:
     texts, labels = choosing(400)
     with bunrui.create(path) as clf, bunrui.create(tmp_path / "other.bunrui") as other:

@@ -179,6 +179,16 @@ def test_a_model_is_not_trained_from_what_is_left_of_a_log(tmp_path: Path, model
                 ask(QUERIES)
 
 
+def test_no_model_is_chosen_by_a_log_with_other_labels(tmp_path: Path) -> None:
+    path = tmp_path / "mail.bunrui"
+    with bunrui.create(path, "binary") as clf:
+        clf.learn(TEXTS[:4], LABELS[:4])
+        clf.learn(["gone"], ["third"])
+    edited(path, "DELETE FROM cells WHERE delta = 2", "DELETE FROM deltas WHERE delta = 2")
+    with bunrui.open(path) as clf, pytest.raises(DamagedError, match="its log has other documents than its counts"):
+        clf.with_model("auto")
+
+
 @pytest.mark.parametrize(
     "use",
     [

@@ -540,6 +540,14 @@ def test_texts_without_a_label_change_no_weights(path: Path, model: str) -> None
         with clf.learning() as session:
             session.add_unlabelled(["noon, and lunch"])
         assert clf.is_trained and clf.check().is_right and np.array_equal(clf.scores(QUERIES), before)
+        clf.undo()
+        assert clf.is_trained
+        with clf.learning() as session:
+            session.add_unlabelled(["noon, and lunch"])
+        clf.unlearn_unlabelled()
+        assert clf.is_trained
+        clf.undo()
+        assert clf.is_trained and clf.check().is_right and np.array_equal(clf.scores(QUERIES), before)
     with bunrui.open(path) as clf:
         assert clf.is_trained and clf.info()["trained_documents"] == len(TEXTS)
 

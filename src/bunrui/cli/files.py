@@ -95,18 +95,20 @@ def slim(
       bunrui slim mail.bunrui tiny.bunrui --min-df 3
       bunrui slim web.bunrui small.bunrui --min-df 2 --memory 2GB
     """
+    from bunrui.store.options import reader_of
     from bunrui.store.sessions import slim_bounded
+    from bunrui.store.store import Store
 
-    model, is_rough = None, False  # a model that was trained; whether a calibration is lost
+    model = None  # that was trained
     with interrupts(f"interrupted; {copy} was not written"):
+        with closing(Store.open(file, read_only=True)) as store, store.reading():
+            like, keep = reader_of(store), store.keep
         if memory is not None:
             least = slim_bounded(file, copy, memory, min_df=min_df)
         else:
             with bunrui.open(file, read_only=True) as classifier:
                 model = classifier.model if classifier.needs_documents else None
                 least = classifier.slim(copy, min_df=min_df)
-                with bunrui.open(copy, read_only=True) as made:
-                    is_rough = classifier.is_calibrated and not made.is_calibrated
     say(f"wrote {copy}: {size(os.path.getsize(copy))}, {file} has {size(os.path.getsize(file))}")
     if least == 1 and model is None:
         say("it can predict, explain, evaluate, change its model, learn more and be merged")
@@ -116,9 +118,9 @@ def slim(
         say(f"it has the weights of {model}, but no documents to train it again: as {model} it learns no more")
     if least > 1:
         say(f"it lacks the words of fewer than {least} documents: it cannot learn, unlearn or be merged exactly")
-    if is_rough:
-        first = f"'bunrui set {file} --min-df {min_df}' and 'bunrui calibrate {file}'"
-        say(f"its probabilities are not calibrated: run {first}, and slim again")
+    if like.is_calibrated and min_df > like.min_df:
+        first = f"set --min-df {min_df} and calibrate a copy of {file}, and slim that"
+        say(f"its probabilities are not calibrated{f': {first}' if keep == 'text' else ''}")
     say("it cannot tell which documents were learned, nor undo earlier changes: it has no texts and no digests")
 
 

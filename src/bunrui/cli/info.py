@@ -198,9 +198,9 @@ def choose(
 ) -> None:
     """Choose the model that suits the documents of a classifier.
 
-    learn does so when FILE is new, and when its documents have doubled;
-    unlearn when they have halved, and merge. In between the choice stays:
-    this command makes it anew.
+    learn does so when FILE is new, with its 50th document, and when its
+    documents have doubled; unlearn when they have halved, and merge. In
+    between the choice stays: this command makes it anew.
 
     A sample of the documents is predicted by some models that read counts,
     each document by all the others. The best one is chosen, unless

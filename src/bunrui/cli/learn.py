@@ -145,7 +145,7 @@ def learn(
         say_alike(classifier.counts.live_labels)
     _say_pool(file, pool, n_before, len(classifier.memory.pool))
     say_choice(classifier, before, is_new=is_new)
-    if is_new and is_kept(classifier.model) and not calibrate:
+    if is_new and is_kept(classifier.model) and len(classifier.classes_) > 1 and not calibrate:
         say_rough(classifier)
     if classifier.unlabelled_ is not None:
         say(f"texts without a label: {classifier.unlabelled_.describe()}")

@@ -508,7 +508,8 @@ class StoredClassifier(AnyClassifier):
         if options.get("model") == AUTO:
             return known | FREE
         was_chosen = self.choice is not None and self.choice.evidence and "model" not in options
-        if self.model == AUTO and was_chosen and fixed_by(known | dict(options)):
+        of_formula = {"class_norm", "against_rest"} & options.keys()  # for these somebody has to name a model
+        if self.model == AUTO and was_chosen and not of_formula and fixed_by(known | dict(options)):
             return self._classifier.with_model(**options).get_params()
         return known
 
@@ -625,11 +626,15 @@ class StoredClassifier(AnyClassifier):
     # As a scikit-learn estimator
 
     def with_model(self, model: str | None = None, **options: Any) -> StoredClassifier:
-        """A classifier that reads the same counts by another model or with other options; the file stays as it is."""
+        """A classifier that reads the same counts by another model or with other options; the file stays as it is.
+
+        With `auto` and other options than here, it chooses by the documents of the file, which has to be open.
+        """
         twin = self._classifier.with_model(model, **options)
         if twin.model == AUTO and twin.choice is None and self._file.has_sample:
             with self._file.at_rest():
-                twin.make_choice("accuracy")
+                metric = self.choice.metric if self.choice else "accuracy"
+                twin.make_choice(metric, self._file.store.state().tx)
         return StoredClassifier(self._file, twin)
 
     def fit(self, texts: Texts, labels: Labels) -> StoredClassifier:

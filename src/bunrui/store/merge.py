@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from bunrui.classifier import AnyClassifier, check_alike
 from bunrui.counts import Counts
+from bunrui.engines.labelgroups import check_new
 from bunrui.errors import DuplicateError, Option, OptionError, StoreError
 from bunrui.memory import key_words
 from bunrui.phrases import some
@@ -125,6 +126,7 @@ def _check(target: File, source: Source) -> None:
     mine, other = target.store, source.classifier
     check_alike(target.classifier, other, mine.path, source.name)
     if source.file is None:
+        check_new(source.classifier.counts.live_labels)
         if mine.keep != "nothing":
             problem = f"{mine.path} keeps {mine.keep} of every document, which a classifier in memory has not"
             raise OptionError(problem, option="keep", hint=("merge it into a file with ", Option("keep", "nothing")))

@@ -135,6 +135,13 @@ def classifier_of(store: Store) -> TextClassifier:
     return new
 
 
+def reader_of(store: Store) -> TextClassifier:
+    """The same, with the model that was chosen and the calibration; call while reading."""
+    new = classifier_of(store)
+    new.take_on(*chosen_of(store))
+    return new
+
+
 def hashing_of(classifier: AnyClassifier, n_used: int) -> dict[str, Any] | None:
     """How much the buckets of hashed features mix up, as far as can be told; None where features are themselves."""
     bits = getattr(classifier.analyzer, "hash_bits", 0)

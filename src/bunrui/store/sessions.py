@@ -31,7 +31,7 @@ from bunrui.models import AUTO
 from bunrui.store.codec import Part, pack_part
 from bunrui.store.file import check_not_pruned, find_seen
 from bunrui.store.log import Names, Seen, cut_into_blocks
-from bunrui.store.options import Path, check_slim, chosen_of, classifier_of, creating_store, open_with, write_slim
+from bunrui.store.options import Path, check_slim, classifier_of, creating_store, open_with, reader_of, write_slim
 from bunrui.store.pool import PoolChange, quote
 from bunrui.store.store import Store
 from bunrui.store.transaction import Transaction
@@ -388,8 +388,7 @@ def slim_bounded(path: Path, copy: Path, memory: str | int, *, min_df: int = 1) 
     """Write a copy as `StoredClassifier.slim` does, of a file that need not fit into memory."""
     name, room = os.fspath(copy), _room_in(memory)
     with closing(Store.open(os.fspath(path), read_only=True)) as store, store.reading():
-        like = classifier_of(store)
-        like.take_on(*chosen_of(store))
+        like = reader_of(store)
         check_slim(like, min_df, has_memory=True)
         with Spill(store.fingerprint, os.path.dirname(os.path.abspath(name)), room) as spill:
             for sign, counts in store.pieces():

@@ -178,7 +178,7 @@ class Transaction:
             return False
         for sign, counts in self.changes:
             self.add_parts(counts, partial(parts_of, counts), sign=sign)
-        if self.kind not in GOES_ON:
+        if self.kind not in GOES_ON and not is_of_pool(self.kind, self.n_docs):
             drop_weights(self._store)
         row = (self.n_docs, self._note(), self.number)
         self._db.execute("UPDATE transactions SET n_docs = ?, note = ? WHERE tx = ?", row)
@@ -275,15 +275,20 @@ def _entry(store: Store, is_whole: Any, tx: Any, kind: Any, time: Any, n_docs: A
     return Entry(tx, kind, time, n_docs, known, undone)
 
 
+def is_of_pool(kind: str, n_docs: int) -> bool:
+    """Whether a change is one of texts without a label alone."""
+    return not n_docs and kind in ("learn", "unlearn")
+
+
 def kinds_since(store: Store, mark: State) -> set[str]:
     """The kinds of the changes after a state that stand; "rewritten" where the file does not go on from there.
 
-    To learn texts without a label is none of them: no trained model reads these.
+    Changes of texts without a label are left out: no trained model reads these.
     """
     state = store.state()
     if mark.generation != state.generation or mark.tx > state.tx:
         return {"rewritten"}
-    return {entry.kind for entry in History(store).standing(mark.tx) if entry.n_docs or entry.kind != "learn"}
+    return {entry.kind for entry in History(store).standing(mark.tx) if not is_of_pool(entry.kind, entry.n_docs)}
 
 
 def undo(store: Store, to: int | None = None, last: int | None = None) -> tuple[list[Entry], list[tuple[int, Counts]]]:
@@ -309,7 +314,7 @@ def undo(store: Store, to: int | None = None, last: int | None = None) -> tuple[
     db.execute("DELETE FROM deltas WHERE tx > ?", (to,))
     before = store.state()
     # Nobody can train the weights of a slim copy again: those that it had before all that is taken back stay.
-    weights_stay = OF_SETTINGS.issuperset(entry.kind for entry in taken) or (
+    weights_stay = all(entry.kind in OF_SETTINGS or is_of_pool(entry.kind, entry.n_docs) for entry in taken) or (
         store.keep != "text" and are_weights_of(store, to)
     )
     if not weights_stay:

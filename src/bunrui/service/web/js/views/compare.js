@@ -44,7 +44,7 @@ export function create() {
     if (!shown) return;
     const { measured, known } = shown;
     const table = h("div", drawing(measured.html));
-    const has = (row) => row.is_own && row.model === answering();
+    const has = (row) => row.is_own && row.model === state.info.model;
     // Beside the name, where it is on a phone, too.
     table.querySelector("thead tr").cells[0].after(h("th", { scope: "col", t: "compare.use" }));
     for (const [place, line] of table.querySelectorAll("tbody tr").entries()) {
@@ -82,11 +82,13 @@ export function create() {
     const way = (key, path, json) => button(key, () => act(path, json));
     replace(present,
       h("p", { t: [model === "auto" ? "compare.auto" : "compare.now", { model: answering() }] }),
+      model === "auto" && info.choice && h("p.muted", data(info.choice.line)),
       muted(isCalibrated ? ["compare.calibrated", words] : "compare.uncalibrated"),
       isCalibrated && calibration.changed_since > 0 && muted("compare.stale"),
       canWrite() && info.documents > 0 &&
         inRow(
-          model === "auto" ? way("compare.choose", "/v1/choose") : way("compare.beauto", "/v1/set", { model: "auto" }),
+          model !== "auto" && way("compare.beauto", "/v1/set", { model: "auto" }),
+          model === "auto" && info.keep === "text" && way("compare.choose", "/v1/choose"),
           way("compare.calibrate", "/v1/calibrate"),
         ),
     );
@@ -131,7 +133,7 @@ export function create() {
         "documents = list(clf.documents())",
         "texts, labels = [one.text for one in documents], [one.labels for one in documents]",
         "print(bunrui.selection.compare(texts, labels))",
-        `clf.configure(model=${literal(answering())})`,
+        `clf.configure(model=${literal(state.info.model)})`,
       ),
       shell: `bunrui compare ${file()}\nbunrui set ${file()} --model ${answering()}\nbunrui calibrate ${file()}`,
     })),
