@@ -54,6 +54,19 @@ def test_a_test_file(tab: Tab) -> None:
     tab.server.client.post("/v1/undo").raise_for_status()
 
 
+def test_a_change_ages_what_was_measured(tab: Tab) -> None:
+    tab.open("evaluate")
+    tab.view.get_by_role("button", name="Evaluate").click()
+    EXPECTED(tab.view.locator(".figures")).to_be_visible()
+    old = tab.view.get_by_text("The classifier was changed since")
+    assert old.count() == 0
+    tab.go("compare")
+    tab.view.get_by_role("button", name="Choose anew").click()
+    EXPECTED(tab.view.locator(".outcome").get_by_role("button", name="Undo")).to_be_focused()
+    tab.go("evaluate")
+    EXPECTED(old).to_be_visible()
+
+
 def test_the_report(tab: Tab) -> None:
     page = tab.open("evaluate")
     tab.view.get_by_role("button", name="Evaluate").click()
@@ -103,6 +116,7 @@ def test_compare_and_take_on(tab: Tab) -> None:
     assert tab.view.get_by_text("The classifier was changed since").count() == 0
     tab.view.get_by_role("button", name="Calibrate").click()
     EXPECTED(tab.view.locator(".present")).to_contain_text(f"Calibrated on {before['documents']} documents")
+    EXPECTED(tab.view.locator(".outcome")).to_contain_text("Done: the probabilities are calibrated.")
     tab.view.get_by_role("button", name="Undo").click()
     EXPECTED(tab.view.locator(".present")).to_contain_text("not calibrated")
     tab.reload()  # the comparison is there again

@@ -4,7 +4,7 @@ import { follow, get, kept, unless, work } from "./api.js";
 import { bind, canSay } from "./i18n.js";
 import { button, data, h, replace } from "./dom.js";
 import { visible } from "./show.js";
-import { state } from "./state.js";
+import { events, state } from "./state.js";
 
 const place = (id) => document.getElementById(id);
 
@@ -174,6 +174,15 @@ export function lasting(name, target, show, { unit, grow = () => {} } = {}) {
   return { start, restore, keep };
 }
 
-/** A line that says that the classifier was changed after something was measured; null if it was not. */
-export const aged = ({ transactions }) =>
-  transactions === state.info.transactions ? null : h("p.warning", { t: "job.old" });
+/** A place for the line that the classifier was changed after something was measured; it comes when that happens. */
+export function aged({ transactions }) {
+  const at = h("div.aged", { "data-at": transactions });
+  tellAge(at);
+  return at;
+}
+
+function tellAge(at) {
+  replace(at, Number(at.dataset.at) !== state.info.transactions && h("p.warning", { t: "job.old" }));
+}
+
+events.addEventListener("info", () => document.querySelectorAll(".aged").forEach(tellAge));

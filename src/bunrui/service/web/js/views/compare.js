@@ -102,7 +102,8 @@ export function create() {
     const done = await withProgress(acting, (watch) => work(path, { json, ...watch }));
     const noticed = await noted("set", done);
     stay(transactions);
-    const key = done.transaction === null ? "compare.same" : "compare.changed";
+    const changed = path === "/v1/calibrate" ? "compare.iscalibrated" : "compare.changed";
+    const key = done.transaction === null ? "compare.same" : changed;
     return tellChange(change, [[key, { model: answering() }]], noticed, takeBack) ?? present.querySelector("button");
   });
 
@@ -135,7 +136,7 @@ export function create() {
         "print(bunrui.selection.compare(texts, labels))",
         `clf.configure(model=${literal(state.info.model)})`,
       ),
-      shell: `bunrui compare ${file()}\nbunrui set ${file()} --model ${answering()}\nbunrui calibrate ${file()}`,
+      shell: `bunrui compare ${file()}\nbunrui set ${file()} --model ${state.info.model}\nbunrui calibrate ${file()}`,
     })),
   );
   events.addEventListener("info", drawPresent);
