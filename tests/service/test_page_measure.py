@@ -60,6 +60,8 @@ def test_a_change_ages_what_was_measured(tab: Tab) -> None:
     EXPECTED(tab.view.locator(".figures")).to_be_visible()
     old = tab.view.get_by_text("The classifier was changed since")
     assert old.count() == 0
+    assert info(tab.server)["calibration"]["applies"]
+    EXPECTED(tab.view.get_by_text("calibrated by these same documents")).to_be_visible()
     tab.go("compare")
     tab.view.get_by_role("button", name="Choose anew").click()
     EXPECTED(tab.view.locator(".outcome").get_by_role("button", name="Undo")).to_be_focused()

@@ -6,7 +6,7 @@ import { percent, t } from "../i18n.js";
 import { calibration, results } from "../results.js";
 import { curlJob, file, program, same } from "../same.js";
 import { visible } from "../show.js";
-import { canWrite, hasSets, thresholds } from "../state.js";
+import { canWrite, hasSets, state, thresholds } from "../state.js";
 import { aged, announce, lasting, oneAtATime, withProgress } from "../tell.js";
 import { beginning, upload } from "../upload.js";
 
@@ -50,6 +50,7 @@ export function create() {
       canReport && reporting,
       results(result),
       result.sets && sets(result.sets),
+      known.file === undefined && state.info.calibration?.applies && muted("evaluate.calibrated"),
       h("div.grid", calibration(result), growing),
     );
     announce(t("evaluate.done", { accuracy: percent(result.accuracy) }));
