@@ -213,7 +213,7 @@ def test_decisions() -> None:
 
 
 def test_scikit_learn_calibrates() -> None:
-    """Scores of texts of different lengths could not be compared, and calibrated ones predicted worse than chance."""
+    """With scores, which grow with the length of a text, calibrated predictions were much worse."""
     texts, labels = choosing(400)
     queries, true = choosing(400, seed=1)
     texts = [f"{text} {'the a of ' * (k % 50)}" for k, text in enumerate(texts)]

@@ -377,17 +377,17 @@ def test_unlearning_another_text_than_was_learned() -> None:
 
 
 @pytest.mark.parametrize(
-    ("documents", "reason"),
+    ("n_docs", "document", "reason"),
     [
-        ([(f"{'long ' * 40_000} {n}", "ab"[n % 2]) for n in range(60)], "only 0 texts of the sample share their label"),
-        ([(f"pills {n}", f"label {n}") for n in range(3000)], "only 0 texts of the sample share their label"),
-        ([(f"pills {n % 4}", "ab"[n % 2]) for n in range(60)], "only 4 different texts share their label"),
-        ([(f"pills {n}", f"label {n // 2}") for n in range(180_000)], "with so many labels, only 46 documents"),
-        ([(f"pills {n}", "ab"[n % 2]) for n in range(49)], "49 documents are too few to tell"),
+        (60, lambda n: (f"{'long ' * 40_000} {n}", "ab"[n % 2]), "only 0 texts of the sample share their label"),
+        (3000, lambda n: (f"pills {n}", f"label {n}"), "only 0 texts of the sample share their label"),
+        (60, lambda n: (f"pills {n % 4}", "ab"[n % 2]), "only 4 different texts share their label"),
+        (180_000, lambda n: (f"pills {n}", f"label {n // 2}"), "with so many labels, only 46 documents"),
+        (49, lambda n: (f"pills {n}", "ab"[n % 2]), "49 documents are too few to tell"),
     ],
 )
-def test_why_nothing_was_chosen(documents: list[tuple[str, str]], reason: str) -> None:
-    clf = TextClassifier(analyzer="words").learn(*zip(*documents, strict=True))
+def test_why_nothing_was_chosen(n_docs: int, document: Callable[[int], tuple[str, str]], reason: str) -> None:
+    clf = TextClassifier(analyzer="words").learn(*zip(*map(document, range(n_docs)), strict=True))
     assert clf.choice is not None and clf.choice.reason.startswith(reason)
 
 

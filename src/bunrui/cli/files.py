@@ -47,7 +47,7 @@ def merge(
         made = bunrui.store.creating(file, keep=keep, **opened[0].get_params()) if is_new else bunrui.open(file)
         with uninterrupted(), made as target:
             before, choice = target.last_change, opened[0].choice if is_new else target.choice
-            was_calibrated = any(each.is_calibrated for each in (target, *opened))
+            was_calibrated = any(each.is_calibrated for each in (opened if is_new else [target]))
             left_out = target.merge_all(opened, unique=unique)
             known, changes = target.info(), target.history(after=before)
             is_calibrated = target.is_calibrated
