@@ -434,6 +434,7 @@ def test_with_model() -> None:
     clf = TextClassifier().learn(texts, labels)
     assert clf.choice is not None
     assert clf.with_model().model == clf.choice.candidate.model
+    assert f"auto, {clf.choice.describe()}" in clf._repr_html_()
     assert clf.with_model().is_calibrated and not clf.with_model("multinomial").is_calibrated
     assert clf.with_model("multinomial").alpha is None  # and not what was chosen for another
     assert clf.with_model(alpha=2.0).get_params() == {**clf.effective_options, "alpha": 2.0}
