@@ -6,11 +6,14 @@ import base64
 import hashlib
 import io
 import re
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import bunrui
 from bunrui import report
 from bunrui.classifier import TextClassifier
 from bunrui.data import read
@@ -123,6 +126,25 @@ def test_a_mistake_is_explained_by_the_others(news: tuple[Evaluation, TextClassi
     said = page.all("p", class_="said")[0]
     assert f"{found.contributions[0].value:+.2f}".replace("-", "−") in said
     assert clf.counts == TextClassifier().learn(TEXTS, LABELS).counts  # and all is as it was
+
+
+def test_a_page_about_the_documents_of_a_file_leaves_the_file_as_it_is(tmp_path: Path) -> None:
+    """Also where threads ask for it at the same time."""
+    labels = [*LABELS[1:], LABELS[0]]  # mistakes all over
+    with bunrui.create(tmp_path / "news.bunrui") as clf:
+        clf.learn(TEXTS, labels, ids=[f"id{k}" for k in range(100)])
+        evaluation = leave_one_out(clf)
+        before = clf.history(), list(clf.documents()), clf.counts.copy(), clf.state, clf.choice
+
+        def make(_: int) -> str:
+            return evaluation_page(evaluation, texts=TEXTS, classifier=clf, is_learned=True)
+
+        with ThreadPoolExecutor(2) as pool:
+            pages = list(pool.map(make, range(2)))
+        assert (clf.history(), list(clf.documents()), clf.counts, clf.state, clf.choice) == before
+    memory = TextClassifier().learn(TEXTS, labels)
+    assert pages[0] == pages[1] == evaluation_page(evaluation, texts=TEXTS, classifier=memory, is_learned=True)
+    assert len(Parsed(pages[0]).all("p", class_="said")) > 40
 
 
 def test_words_and_curve(news: tuple[Evaluation, TextClassifier], page: Parsed) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import chain, islice
 from typing import Any
 
@@ -16,7 +17,8 @@ from bunrui.classifier import AnyClassifier
 from bunrui.counts import Label
 from bunrui.errors import BunruiError
 from bunrui.evaluation import Evaluation, LearningCurve, Metrics
-from bunrui.evaluation.result import Mistake, explain_mistake, find_mistakes
+from bunrui.evaluation.loo import Others
+from bunrui.evaluation.result import Mistake, Why, explain_against, explain_mistake, find_mistakes
 from bunrui.evaluation.scores import Ranking
 from bunrui.labels import text_of
 from bunrui.phrases import excerpt, percent, readable
@@ -84,7 +86,7 @@ def evaluation_page(
     classifier : TextClassifier, optional
         It gives the words of each label, and explains the mistakes.
     is_learned : bool
-        Whether the classifier has learned `texts`: then each is unlearned before it is explained, and learned again.
+        Whether the classifier has learned `texts`: then each is explained by the counts of all the others.
     curve : LearningCurve, optional
     n_duplicates : int, optional
         Documents that are copies, or near copies, of others.
@@ -126,12 +128,11 @@ def evaluation_page(
     if classifier is not None and (telling := _words(classifier, metrics)) is not None:
         sections.append(telling)
     if mistakes:
+        why = None if classifier is None else _why(classifier, is_learned=is_learned)
 
         def show(mistake: Mistake) -> Markup:
             document = documents[mistake.row]
-            found = None
-            if classifier is not None:
-                found = explain_mistake(classifier, document, mistake, is_learned=is_learned)
+            found = None if why is None else explain_mistake(why, document, mistake)
             return _mistake(mistake, document, found, where.get(mistake.row, ""))
 
         sections.append(_mistakes(mistakes[:_WORST], pairs, show))
@@ -298,6 +299,13 @@ def _card(name: Label, classifier: AnyClassifier) -> Markup:
 
 
 # --- mistakes
+
+
+def _why(classifier: AnyClassifier, *, is_learned: bool) -> Why | None:
+    """How mistakes are explained; None for learned documents of a model that would be trained for each of them."""
+    if not is_learned:
+        return partial(explain_against, classifier)
+    return None if classifier.needs_documents else Others(classifier).explain
 
 
 def _by_pair(mistakes: Sequence[Mistake]) -> dict[Pair, list[Mistake]]:

@@ -30,10 +30,12 @@ from bunrui.analysis.analyzer import alike
 from bunrui.choice import Choice, choose
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.counts import Counts, Label
+from bunrui.engines.count import release
 from bunrui.engines.labelgroups import LabelSets, label_sets
 from bunrui.errors import DataError, OptionError
 from bunrui.evaluation.metrics import membership
-from bunrui.evaluation.result import Evaluation
+from bunrui.evaluation.result import Evaluation, explain_against
+from bunrui.kernel.slices import Mutex
 from bunrui.memory import Memory
 from bunrui.models import AUTO, MODELS
 from bunrui.models.loo import CountedCorpus
@@ -43,6 +45,7 @@ from bunrui.sparse import Booleans, Floats, Integers
 
 if TYPE_CHECKING:
     from bunrui.store.lifecycle import Document
+    from bunrui.views.explanation import Explanation
 
 
 _TWO = 2  # the fewest documents of a label, as one is left out; the fewest labels
@@ -315,6 +318,40 @@ def predict_without(clf: AnyClassifier, texts: Any, labels: Any) -> npt.NDArray[
         scores = model.leave_one_out(corpus)[:, live]
     found[rows] = np.array([counts.labels[k] for k in live], object)[scores.argmax(axis=1)]
     return found
+
+
+class Others:
+    """Explains documents that a classifier has learned, each by all the others.
+
+    It takes each document out of a copy of the counts, so the classifier does not change.  The model must be one that
+    reads counts; texts without a label are left out.
+
+    Examples
+    --------
+    >>> texts = ["cheap pills", "pills now", "meeting at noon", "pills at noon"]
+    >>> clf = TextClassifier("multinomial", analyzer="words").learn(texts, ["spam", "spam", "ham", "ham"])
+    >>> found = Others(clf).explain("pills at noon", "spam", ["ham"])
+    >>> [(word.feature, round(word.value, 2)) for word in found.contributions]
+    [('pills', 2.8), ('at', -2.64), ('noon', -2.64)]
+    """
+
+    def __init__(self, clf: AnyClassifier) -> None:
+        with clf.memory.lock.read():
+            self._counts = clf.memory.readable_counts().copy()
+        self._classifier = TextClassifier(**clf.effective_options).attach(Memory(self._counts), clf.calibration)
+        self._lock = Mutex()  # one document is out at a time
+
+    def explain(self, document: Any, label: Label, given: Sequence[Label]) -> Explanation:
+        """Why a label, and not one of those that the document has."""
+        counts = self._counts
+        own = self._classifier.count_sets([document], label_sets([list(given)], 1, counts.label_ids))
+        with self._lock:
+            counts.subtract(own)
+            try:
+                return explain_against(self._classifier, document, label, given)
+            finally:
+                counts.add(own)
+                release(own)
 
 
 def best_thresholds(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> dict[str, float]:

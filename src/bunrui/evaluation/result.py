@@ -360,36 +360,22 @@ def find_mistakes(evaluation: Evaluation) -> list[Mistake]:
     return list(map(Mistake, rows.tolist(), true, *(column[rows].tolist() for column in columns)))
 
 
-def explain_mistake(
-    clf: AnyClassifier, document: Any, mistake: Mistake, *, is_learned: bool = False
-) -> Explanation | None:
-    """Explain the predicted label against the true one; None if there is no explanation.
+Why = Callable[[Any, Label, Sequence[Label]], "Explanation"]
+"""Explains a label of a document against the labels that it has."""
 
-    A learned document is unlearned before it is explained, and learned again.
-    """
+
+def explain_mistake(why: Why, document: Any, mistake: Mistake) -> Explanation | None:
+    """Explain the predicted label against the true one; None if there is no explanation."""
     if isinstance(document, str) and len(document) > _LONGEST_EXPLAINED:
         return None
-    if is_learned and clf.needs_documents:
-        return None  # it would be trained for each of them
     try:
-        return explain_against(clf, document, mistake.predicted, mistake.true, is_learned=is_learned)
+        return why(document, mistake.predicted, mistake.true)
     except BunruiError:
         return None  # a document that this model cannot read, such as a row of a table without its columns
 
 
-def explain_against(
-    clf: AnyClassifier, document: Any, label: Label, given: Sequence[Label], *, is_learned: bool
-) -> Explanation:
-    """Why a label, and not one of those that the document has.
-
-    A document that was learned is unlearned before it is explained, and learned again.
-    """
-    if is_learned:
-        clf.unlearn([document], [list(given)])
-    try:
-        known = set(clf.counts.live_labels)
-        against = next((name for name in given if name in known and name != label), None)
-        return clf.explain(document, label=label, against=against)
-    finally:
-        if is_learned:
-            clf.learn([document], [list(given)])
+def explain_against(clf: AnyClassifier, document: Any, label: Label, given: Sequence[Label]) -> Explanation:
+    """Why a label, and not one of those that the document has."""
+    known = set(clf.counts.live_labels)
+    against = next((name for name in given if name in known and name != label), None)
+    return clf.explain(document, label=label, against=against)

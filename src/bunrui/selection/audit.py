@@ -17,7 +17,7 @@ chosen among nine, and 36 % in GoEmotions; by P(given) alone, 6 and 2 %.  A labe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -28,8 +28,8 @@ from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.counts import Label
 from bunrui.evaluation.crossvalidation import score_left_out
 from bunrui.evaluation.duplicates import find_duplicates
-from bunrui.evaluation.loo import Corpus
-from bunrui.evaluation.result import explain_against
+from bunrui.evaluation.loo import Corpus, Others
+from bunrui.evaluation.result import Why, explain_against
 from bunrui.sparse import Integers
 from bunrui.views.explanation import Contribution, Explanation
 
@@ -150,15 +150,14 @@ class Audit:
         return inputs.pick(self.texts, [row])[0]
 
     def explain(self, suspect: Suspect) -> Explanation:
-        """Explain the suggested label against the given one, by a model that has unlearned the document.
+        """Explain the suggested label against the given one, by the counts of all other documents.
 
         A trained model is trained once, without all suspects, unless a label would be lost.
         """
-        text, clf = self.text(suspect.row), self._learned
-        is_learned = not clf.needs_documents
+        text = self.text(suspect.row)
         wrong = [doubt.label for doubt in suspect.doubts if doubt.is_given]
         given = (*wrong, *(name for name in suspect.given if name not in wrong))  # the first one is held against it
-        return explain_against(clf, text, suspect.suggested, given, is_learned=is_learned)
+        return self._why(text, suspect.suggested, given)
 
     def words(self, suspect: Suspect, top: int = 5) -> list[Contribution]:
         """The words that speak most against the given label."""
@@ -166,14 +165,16 @@ class Audit:
         return [contribution for contribution in found if contribution.value > 0][:top]
 
     @cached_property
-    def _learned(self) -> TextClassifier:
+    def _why(self) -> Why:
         clf = TextClassifier(**self.classifier.get_params())
         if clf.needs_documents:
             without = {suspect.row for suspect in self.suspects}
             rows = [row for row in range(self.n_docs) if row not in without]
             if {name for row in rows for name in self.labels[row]} == {name for names in self.labels for name in names}:
-                return clf.learn([self.text(row) for row in rows], [list(self.labels[row]) for row in rows])
-        return clf.learn(self.texts, [list(names) for names in self.labels])
+                clf.learn([self.text(row) for row in rows], [list(self.labels[row]) for row in rows])
+                return partial(explain_against, clf)
+        clf.learn(self.texts, [list(names) for names in self.labels])
+        return partial(explain_against, clf) if clf.needs_documents else Others(clf).explain
 
 
 def audit(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Audit:
