@@ -356,6 +356,7 @@ def findings(n_docs: int, n_features: int) -> list[str]:
     return [
         "right    the pages of the file",
         "right    settings, labels and changes: checksums",
+        "right    the chain of changes",
         f"right    snapshot and deltas: checksums, totals; features: {n_features}",
         f"right    documents in the log: {n_docs}",
         "right    documents of each label",
@@ -376,7 +377,7 @@ def test_check(run, keep: str) -> None:
             *findings(3, 31),
             "unknown  the counts and digests, from their texts: the file keeps digests only",
         ],
-        "nothing": [*findings(3, 31)[:3], "unknown  the counts, from their documents: the file keeps none"],
+        "nothing": [*findings(3, 31)[:4], "unknown  the counts, from their documents: the file keeps none"],
     }[keep]
     assert (code, out.splitlines(), err) == (0, expected, "")
 
@@ -391,7 +392,7 @@ def test_check_as_json(run, changed: str) -> None:
 def test_check_of_an_empty_classifier(run, box: str) -> None:
     run("undo", box)
     code, out, _ = run("check", box)
-    assert code == 0 and out.splitlines()[:5] == findings(0, 0)
+    assert code == 0 and out.splitlines()[:6] == findings(0, 0)
 
 
 def damage(file: str, statement: str) -> None:
@@ -411,6 +412,7 @@ def test_check_finds_what_is_wrong(run, box: str) -> None:
     assert out.splitlines() == [
         "right    the pages of the file",
         "right    settings, labels and changes: checksums",
+        "right    the chain of changes",
         "right    snapshot and deltas: checksums, totals; features: 31",
         "right    digests of the texts",
         "wrong    documents in the log: 0: 3 in the counts",
@@ -427,9 +429,9 @@ def test_check_on_a_terminal(run, on_terminal, box: str, capsys: pytest.CaptureF
     assert on_terminal("check", box, encoding="ascii")[0] == "right    the pages of the file"
     damage(box, "DELETE FROM documents")
     capsys.readouterr()
-    assert on_terminal("check", box, code=1)[4] == "✗ documents in the log: 0: 3 in the counts"
+    assert on_terminal("check", box, code=1)[5] == "✗ documents in the log: 0: 3 in the counts"
     assert capsys.readouterr().err == DAMAGED
-    assert on_terminal("check", box, code=1, colours=True)[4].startswith("\x1b[1;31m✗\x1b[0m documents in")
+    assert on_terminal("check", box, code=1, colours=True)[5].startswith("\x1b[1;31m✗\x1b[0m documents in")
     run("learn", "d.bunrui", "docs.jsonl", "--keep", "digests")
     assert on_terminal("check", "d.bunrui", colours=True)[-1].startswith("\x1b[33m?\x1b[0m the counts and digests")
 

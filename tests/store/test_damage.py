@@ -189,6 +189,92 @@ def test_no_model_is_chosen_by_a_log_with_other_labels(tmp_path: Path) -> None:
         clf.with_model("auto")
 
 
+def changes(clf: StoredClassifier) -> None:
+    """Seven changes: the fourth has two deltas, the sixth and the seventh have none, and the last of all is undone."""
+    clf.learn(["one", "two"], ["x", "x"]).learn(["three"], ["y"]).learn(["four", "five"], ["x", "z"])
+    clf.move_label("y", "z")
+    clf.learn(["six"], ["x"])
+    clf.rename_label("z", "w")
+    clf.configure(prior="uniform")
+    clf.learn(["seven"], ["x"]).undo()
+
+
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        ("DELETE FROM deltas WHERE delta = 1", "a delta is missing: there are 5, and the last one has number 6"),
+        ("DELETE FROM deltas WHERE delta = 3", "a delta is missing: there are 5, and the last one has number 6"),
+        ("DELETE FROM deltas WHERE delta = 6", "the last delta is missing: there were 6, and there are 5"),
+        ("DELETE FROM deltas WHERE tx = 5", "the last delta is missing: there were 6, and there are 5"),
+        ("DELETE FROM transactions WHERE tx = 3", "a change is missing: there are 7, and the last one has number 8"),
+        ("DELETE FROM transactions WHERE tx >= 7", "the last change is missing: there were 8, and there are 6"),
+        ("DELETE FROM transactions WHERE tx >= 5", "the last change is missing: there were 8, and there are 4"),
+        ("UPDATE transactions SET undone = time WHERE tx = 2", "change 2 was undone, and its delta is there"),
+    ],
+)
+@pytest.mark.parametrize("is_noted", [True, False])
+def test_a_change_that_is_gone(tmp_path: Path, statement: str, problem: str, is_noted: bool) -> None:
+    """Also where older versions have made the changes, as far as the rest can tell."""
+    path = tmp_path / "mail.bunrui"
+    with bunrui.create(path, "multinomial", keep="nothing") as clf:
+        changes(clf)
+    assert is_right(path)
+    if not is_noted:
+        edited(path, "DELETE FROM meta WHERE key = 'end'")
+        assert is_right(path)
+    by_tx = "DELETE FROM deltas WHERE tx NOT IN (SELECT tx FROM transactions)"
+    edited(path, statement, by_tx, "DELETE FROM cells WHERE delta NOT IN (SELECT delta FROM deltas)")
+    with bunrui.open(path, read_only=True) as clf:
+        wrong = clf.check().wrong
+    if is_noted or not problem.startswith("the last"):
+        assert wrong == [f"the chain of changes: {problem}"]
+    elif "WHERE tx = 5" in statement or "delta = 6" in statement:
+        assert wrong == ["the chain of changes: the delta of change 5 is missing"]
+
+
+def fold_alone(clf: StoredClassifier) -> None:
+    """A session without documents is no change, and folds the deltas of those before it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bunrui.store.store._MOST_DELTAS", 2)
+        with clf.learning():
+            pass
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda clf: clf.learn(["more"], ["x"]),
+        lambda clf: clf.undo(),
+        lambda clf: clf.undo_to(4),
+        lambda clf: clf.undo_to(4) and clf.learn(["more"], ["x"]),
+        lambda clf: clf.compact(),
+        fold_alone,
+    ],
+)
+def test_older_versions_do_not_note_the_end(tmp_path: Path, change: Callable[[StoredClassifier], Any]) -> None:
+    """What this version has noted before their changes stays."""
+    path = tmp_path / "mail.bunrui"
+    with bunrui.create(path, "multinomial", keep="nothing") as clf:
+        changes(clf)
+        ((noted,),) = sql(path, "SELECT value FROM meta WHERE key = 'end'")
+        change(clf)
+        ((end,),) = sql(path, "SELECT value FROM meta WHERE key = 'end'")
+    assert noted != end and is_right(path)
+    sql(path, "UPDATE meta SET value = ? WHERE key = 'end'", noted)
+    reseal(path)
+    assert is_right(path)
+
+
+@pytest.mark.parametrize("end", ["7", "[1, 2]", '[0, 0, "7"]', "[0, 0, -1]"])
+def test_an_end_that_makes_no_sense(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "mail.bunrui"
+    with bunrui.create(path) as clf:
+        clf.learn(["one"], ["x"])
+    edited(path, f"UPDATE meta SET value = '{end}' WHERE key = 'end'")
+    with bunrui.open(path) as clf:
+        assert ["is damaged" in problem for problem in clf.check().wrong] == [True]
+
+
 @pytest.mark.parametrize(
     "use",
     [

@@ -11,6 +11,7 @@ from bunrui.memory import Parameters, document_digests
 from bunrui.models.kinds import is_kept
 from bunrui.store.file import File, find_weights
 from bunrui.store.pool import count_wrong
+from bunrui.store.store import Store
 from bunrui.store.weights import read_weights
 
 
@@ -36,12 +37,14 @@ def check(file: File) -> Report:
         _say(report, problems == ["ok"], "the pages of the file", "; ".join(problems))
         try:
             store.check_rows()
-            counts, _ = store.load()
             what = "settings, labels and changes: checksums"
             if store.is_sealed:
                 report.right.append(what)
             else:
                 report.unknown.append(f"{what}: bunrui adds them when it first opens an older file to change it")
+            missing = _find_missing(store)
+            _say(report, not missing, "the chain of changes", missing)
+            counts, _ = store.load()
             report.right.append(f"snapshot and deltas: checksums, totals; features: {counts.n_features:,}")
             if store.keep == "nothing":
                 report.unknown.append("the counts, from their documents: the file keeps none")
@@ -56,6 +59,27 @@ def check(file: File) -> Report:
         except BunruiError as error:
             report.wrong.append(str(error))
     return report
+
+
+def _find_missing(store: Store) -> str:
+    """The change or delta that is missing, or too many: numbers have no gaps, and the last ones are noted."""
+    db, end, noted, snapshot = store.db, store.end(), store.noted_end(), store.snapshot()
+    for table, what, last in ("transactions", "change", end.tx), ("deltas", "delta", end.delta):
+        (n_rows,) = db.execute(f"SELECT count(*) FROM {table}").fetchone()
+        if n_rows != last:
+            return f"a {what} is missing: there are {n_rows:,}, and the last one has number {last:,}"
+    if end.tx < noted.tx:
+        return f"the last change is missing: there were {noted.tx:,}, and there are {end.tx:,}"
+    # Older versions note nothing: they may have undone some, or folded all.
+    if end[:2] == noted[:2] and snapshot < end.tx and end.delta < noted.delta:
+        return f"the last delta is missing: there were {noted.delta:,}, and there are {end.delta:,}"
+    of_change = "SELECT min(tx) FROM transactions WHERE undone IS NULL AND n_docs AND kind <> 'rename' AND tx > ?"
+    (tx,) = db.execute(f"{of_change} AND tx NOT IN (SELECT tx FROM deltas)", (snapshot,)).fetchone()
+    if tx is not None:
+        return f"the delta of change {tx:,} is missing"
+    undone = "SELECT tx FROM transactions WHERE undone IS NOT NULL"
+    (tx,) = db.execute(f"SELECT min(tx) FROM deltas WHERE NOT is_snapshot AND tx IN ({undone})").fetchone()
+    return "" if tx is None else f"change {tx:,} was undone, and its delta is there"
 
 
 def _check_log(file: File, counts: Counts, report: Report) -> None:

@@ -1,7 +1,8 @@
 """The tables of a classifier file, and how it is opened.
 
     meta          analyzer, fingerprint, part of documents that is kept, settings of the model; one value for each key.
-                  `label_type` is the type of the labels where they are not strings; since format 5
+                  `label_type` is the type of the labels where they are not strings; since format 5.
+                  `end` is where the file ended when the last change was written: by it `check` finds what is cut off
     labels        names of labels by id, as text (`bunrui.labels`)
     transactions  everything that was done, in order; never deleted
     documents     the log: blocks of documents (`log.py`)

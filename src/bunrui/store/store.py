@@ -52,6 +52,14 @@ class State(NamedTuple):
     tx: int
 
 
+class End(NamedTuple):
+    """Where a file ends: its state, and the number of its last delta."""
+
+    generation: int
+    tx: int
+    delta: int
+
+
 class Store:
     """One file; made by `create` and `open`.
 
@@ -289,6 +297,20 @@ class Store:
         self.unpacker().check_whole(tx)
         return State(int(generation[0]), tx)
 
+    def end(self) -> End:
+        """Where the file ends."""
+        (n_deltas,) = self.db.execute("SELECT coalesce(max(delta), 0) FROM deltas").fetchone()
+        self.unpacker().check_whole(n_deltas)
+        return End(*self.state(), n_deltas)
+
+    def noted_end(self) -> End:
+        """Where the file ended when the last change was written; zeros if older versions have made all changes."""
+        noted = self._meta().get("end", [0] * len(End._fields))
+        if not isinstance(noted, list) or len(noted) != len(End._fields):
+            raise self.unpacker().damaged("it does not say where it ends")
+        self.unpacker().check_whole(*noted)
+        return End(*noted)
+
     def load(self) -> tuple[Counts, State]:
         """All counts."""
         with self.reading():
@@ -382,7 +404,9 @@ class Store:
         try:
             yield
             has_changed = self.db.total_changes > before
-            if has_changed:  # page 1 as it was tells which file the journal belongs to
+            if has_changed:
+                self._describe("end", self.end())
+                # Page 1 as it was tells which file the journal belongs to.
                 (version,) = self.db.execute("PRAGMA user_version").fetchone()
                 self.db.execute(f"PRAGMA user_version = {version}")
             self.db.execute("COMMIT")
