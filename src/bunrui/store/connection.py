@@ -24,6 +24,7 @@ import logging
 import os
 import re
 import secrets
+import shutil
 import sqlite3
 import struct
 import sys
@@ -76,10 +77,21 @@ def explain_errors(name: str) -> Iterator[None]:
         kind = StoreError if code in _ADVICE and code != sqlite3.SQLITE_CORRUPT else DamagedError
         advice = _ADVICE.get(code, "{name} is damaged or not a bunrui classifier ({error})")
         folder = os.path.dirname(name) or "."
+        if code == sqlite3.SQLITE_IOERR and _lacks_room(error, folder):
+            advice = _ADVICE[sqlite3.SQLITE_FULL]
         if code == sqlite3.SQLITE_CANTOPEN and os.access(name, os.R_OK) and not os.access(folder, os.W_OK):
             advice = "{name} can be read, but not changed: a change needs a file beside it, and its folder is read-only"
         # SQLite quotes the statements of a broken schema, with their line breaks.
         raise kind(advice.format(name=name, error=" ".join(str(error).split()))) from error
+
+
+def _lacks_room(error: sqlite3.Error, folder: str) -> bool:
+    """Whether the disk is too full for the index; SQLite says so only of the file and its journal."""
+    if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_IOERR_SHMSIZE:
+        return False
+    with suppress(OSError):
+        return shutil.disk_usage(folder).free < _INDEX_BYTES
+    return False
 
 
 def check_is_file(path: str) -> None:
@@ -142,6 +154,7 @@ _FRAME_HEADER = 24
 _SHARED = 0x4000_0002  # the bytes of a file that its users lock
 _N_SHARED = 510
 _INDEX_IN_USE = 128  # the byte of the index
+_INDEX_BYTES = 1 << 15  # that it has at least
 _LOOKING = 0x4000_0400  # ours
 _AT_WORK = 0x4000_0401
 _FLOCK = "hhqqi4x"  # struct flock of Linux: type, whence, start, length, process
@@ -298,6 +311,30 @@ def owns_journal(path: str, *, may_write: bool) -> bool:
                 with suppress(OSError):
                     os.unlink(name)
     return True
+
+
+def is_at_rest(path: str) -> bool:
+    """Whether a file is whole by itself, and nobody works on it: then its empty journal and its index are deleted.
+
+    Call while `OPENING`, for a path without links.
+    """
+    if any(other.path == path for other in _open):
+        return False
+    names = f"{path}-wal", f"{path}-shm"
+    with suppress(OSError), _alone(path) as is_alone:
+        if is_alone and not has_content(names[0]) and not _is_in_use(names[1]):
+            for name in names:
+                with suppress(FileNotFoundError):
+                    os.unlink(name)
+            return True
+    return False
+
+
+def has_content(journal: str) -> bool:
+    """Whether a journal has changes."""
+    with suppress(FileNotFoundError):  # another process may be closing it
+        return os.path.getsize(journal) > 0
+    return False
 
 
 def _fits(path: str) -> bool:

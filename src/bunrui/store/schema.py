@@ -29,12 +29,21 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Iterable
-from contextlib import closing, suppress
+from contextlib import closing
 from typing import Any
 from urllib.parse import quote
 
 from bunrui.errors import DamagedError, StoreError
-from bunrui.store.connection import FORMAT_MASK, OPENING, Connection, explain_errors, new_mark, owns_journal
+from bunrui.store.connection import (
+    FORMAT_MASK,
+    OPENING,
+    Connection,
+    explain_errors,
+    has_content,
+    is_at_rest,
+    new_mark,
+    owns_journal,
+)
 
 _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name"
 APPLICATION_ID = 0x6275_6E72  # "bunr"
@@ -153,46 +162,58 @@ def connect(path: str, *, read_only: bool, name: str | None = None) -> Connectio
         if not may_write and (read_only or may_write_beside):
             # Without the right to write, SQLite shares a file with a writer only if its journal is there.
             has_index, has_journal = os.path.exists(f"{path}-shm"), is_own and os.path.exists(f"{path}-wal")
-            if has_journal and not has_index and _has_content(f"{path}-wal"):  # both were copied from somewhere
+            if has_journal and not has_index and has_content(f"{path}-wal"):  # both were copied from somewhere
                 problem = f"{name}-wal has changes that {name} has not yet, and neither may be written"
                 raise StoreError(problem, hint="copy both to a folder of your own, make the copies writable, open that")
             mode = "mode=ro" if has_journal and has_index else "immutable=1"
-        with explain_errors(name):
-            connection = sqlite3.connect(
-                f"file:{quote(os.fsencode(path))}?{mode}",
-                uri=True,
-                timeout=WAIT_SECONDS,
-                isolation_level=None,  # transactions begin and end where the code says so
-                check_same_thread=False,
-                factory=Connection,
-            )
-        connection.know(path, name, may_write=may_write, has_locks=mode != "immutable=1")
+        connection = _connect(path, name, mode, may_write=may_write)
     try:
-        _set_up(connection)
+        return _set_up(connection)
+    except DamagedError:
+        raise
+    except StoreError:
+        with OPENING:
+            # Without room for an index, a file that nobody works on is read as one that may not be written.
+            if not is_at_rest(path) or not read_only or mode != "mode=rw":
+                raise
+            connection = _connect(path, name, "immutable=1", may_write=False)
+        return _set_up(connection)
+
+
+def _connect(path: str, name: str, mode: str, *, may_write: bool) -> Connection:
+    """A connection to a file that SQLite has not read yet; call while `OPENING`."""
+    with explain_errors(name):
+        connection = sqlite3.connect(
+            f"file:{quote(os.fsencode(path))}?{mode}",
+            uri=True,
+            timeout=WAIT_SECONDS,
+            isolation_level=None,  # transactions begin and end where the code says so
+            check_same_thread=False,
+            factory=Connection,
+        )
+    connection.know(path, name, may_write=may_write, has_locks=mode != "immutable=1")
+    return connection
+
+
+def _set_up(connection: Connection) -> Connection:
+    """The connection, if its file can be read; else it is closed."""
+    try:
+        # A file may come from anywhere: its schema may call no functions, and writes nothing beside its own pages.
+        for limit, most in _LIMITS.items():
+            connection.setlimit(limit, most)
+        connection.create_function("checksum_of", -1, _checksum, deterministic=True)
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA cell_size_check = ON")
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        # `Store.settle` empties the journal after every change, and syncs it and the file.
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
     except BaseException:  # a damaged file: SQLite leaves no journal beside it only if it is closed
         connection.close()
         raise
     return connection
-
-
-def _has_content(path: str) -> bool:
-    with suppress(FileNotFoundError):  # who writes may be closing
-        return os.path.getsize(path) > 0
-    return False
-
-
-def _set_up(connection: Connection) -> None:
-    # A file may come from anywhere: its schema may call no functions, and writes nothing beside its own pages.
-    for limit, most in _LIMITS.items():
-        connection.setlimit(limit, most)
-    connection.create_function("checksum_of", -1, _checksum, deterministic=True)
-    connection.execute("PRAGMA trusted_schema = OFF")
-    connection.execute("PRAGMA cell_size_check = ON")
-    connection.execute("PRAGMA secure_delete = ON")
-    connection.execute("PRAGMA temp_store = MEMORY")
-    # `Store.settle` empties the journal after every change, and syncs it and the file.
-    connection.execute("PRAGMA wal_autocheckpoint = 0")
-    connection.execute("PRAGMA synchronous = NORMAL")
 
 
 def set_to_read(connection: sqlite3.Connection) -> None:
