@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import threading
@@ -35,6 +36,7 @@ from bunrui.errors import (
 )
 from bunrui.models import MODELS
 from bunrui.selection import calibrate
+from bunrui.unlabelled import PoolWeight
 from tests.store.probing import reseal
 from tests.support.choosing import choosing
 from tests.support.examples import examples, quick
@@ -1070,6 +1072,85 @@ def test_a_merge_chooses(path: str, tmp_path: Path) -> None:
         other.learn(texts[390:], labels[390:])
         clf.merge(other)
         assert clf.choice == TextClassifier().learn(texts, labels).choice
+
+
+def answers_of(clf: Any) -> tuple[Any, ...]:
+    return clf.effective_settings, clf.is_calibrated, clf.predict_proba(["u12 u3 u40", "u7", "", "never"]).tolist()
+
+
+@pytest.mark.parametrize("keep", ["nothing", "digests"])
+@pytest.mark.parametrize(
+    "options", [{}, {"model": "multinomial", "alpha": 0.5}, {"prior": "uniform"}, {"alpha": 0.7}, {"min_df": 2}]
+)
+def test_an_empty_file_answers_as_what_is_merged_into_it(
+    path: str, tmp_path: Path, keep: str, options: dict[str, Any]
+) -> None:
+    texts, labels = choosing(400)
+    clf = bunrui.create(tmp_path / "other.bunrui", **options) if keep == "digests" else TextClassifier(**options)
+    calibrate(clf.learn(texts, labels), texts, labels)
+    expected = answers_of(clf)
+    assert expected[1]
+    with bunrui.create(path, keep=keep) as empty:
+        assert answers_of(empty.merge(clf)) == expected and empty.choice == clf.choice
+        assert empty.undo() == ("merge", 400)
+        assert empty.choice is None and empty.settings == TextClassifier().settings
+        empty.merge(clf)
+    with bunrui.open(path) as again:
+        assert answers_of(again) == expected
+        if keep == "nothing":  # later ones are added to what is there
+            assert answers_of(again.merge(TextClassifier("complement").learn(["a"], ["b"])))[0] == expected[0]
+
+
+def test_a_choice_goes_with_the_counts(path: str) -> None:
+    texts, labels = choosing(400)
+    clf = TextClassifier().learn(texts, labels)
+    assert clf.choice is not None and clf.effective_options["model"] != "binary-complement"
+    with bunrui.create(path, keep="nothing") as empty:
+        assert answers_of(empty.merge(clf)) == answers_of(clf)
+
+
+@pytest.mark.parametrize("options", [{"model": "binary"}, {"alpha": 0.7}, {"model": "multinomial", "prior": "uniform"}])
+def test_options_that_a_file_was_made_with_stay_after_a_merge(path: str, options: dict[str, Any]) -> None:
+    texts, labels = choosing(400)
+    alike = TextClassifier(**options).learn(texts, labels)
+    with bunrui.create(path, keep="nothing", **options) as empty:
+        empty.merge(TextClassifier("complement").learn(texts, labels))
+        assert answers_of(empty) == answers_of(alike.with_model(**options))
+        assert empty.undo() == ("merge", 400)
+        calibrate(alike, texts, labels)
+        assert answers_of(empty.merge(alike)) == answers_of(alike) and empty.is_calibrated
+
+
+def test_a_merge_of_more_than_counts_is_refused(path: str, tmp_path: Path) -> None:
+    texts, labels = choosing(400)
+    trained = TextClassifier("nbsvm").learn(texts, labels)
+    with bunrui.create(path, keep="nothing") as empty:
+        expected = (
+            f"nbsvm is trained from documents, and {path} keeps nothing of them: learn into a file that keeps text"
+        )
+        with pytest.raises(OptionError, match=re.escape(expected)):
+            empty.merge(trained)
+        pool = TextClassifier("binary").learn_unlabelled(["more", "text"]).learn(texts, labels)
+        pool.pool_weight = PoolWeight(weight=0.5, n_pool=9)
+        with pytest.raises(OptionError, match=r"texts without a label help the other classifier, and .* keeps none"):
+            empty.merge(pool)
+        assert empty.history() == [] and empty.counts.n_docs == 0
+    with bunrui.create(tmp_path / "named.bunrui", "multinomial", keep="nothing") as named:
+        assert named.merge(trained).model == "multinomial"
+
+
+def test_what_answers_by_different_models_is_merged_with_a_warning(
+    path: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    texts, labels = choosing(400)
+    two = [TextClassifier(model).learn(texts, labels) for model in ("multinomial", "multinomial")]
+    with bunrui.create(path, keep="nothing") as empty:
+        assert empty.merge(*two).model == "multinomial" and caplog.messages == []
+    other = TextClassifier("complement").learn(texts, labels)
+    with bunrui.create(tmp_path / "b.bunrui", keep="nothing") as empty:
+        assert empty.merge(two[0], other).effective_options["model"] == "binary-complement"
+    (said,) = caplog.messages
+    assert said.endswith("answers by different models: it answers by binary-complement")
 
 
 def test_a_named_model_switches_the_choice_off(path: str) -> None:

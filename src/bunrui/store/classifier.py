@@ -275,8 +275,9 @@ class StoredClassifier(AnyClassifier):
     def merge(self, *others: AnyClassifier, unique: bool = False) -> StoredClassifier:
         """Add the counts of other classifiers with the same analyzer, and the documents of their files, all or none.
 
-        One in memory knows nothing of its documents: it merges into a file with `keep="nothing"`.  With `unique`, files
-        that have learned the same text are refused.
+        One in memory knows nothing of its documents: it merges into a file with `keep="nothing"`.  An empty file that
+        keeps no texts, and names no model, takes the model and the calibration with the counts; it refuses a model that
+        is trained from documents.  With `unique`, files that have learned the same text are refused.
         """
         self.merge_all(others, unique=unique)
         return self

@@ -14,16 +14,20 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from bunrui.classifier import AnyClassifier, check_alike
+from bunrui.choice import fixed_by
+from bunrui.classifier import AnyClassifier, TextClassifier, check_alike, key_of_calibration, resolve
 from bunrui.counts import Counts
 from bunrui.engines.labelgroups import check_new
 from bunrui.errors import DuplicateError, Option, OptionError, StoreError
 from bunrui.memory import key_words
+from bunrui.models import AUTO
 from bunrui.phrases import some
 from bunrui.store.file import File, find_seen
 from bunrui.store.log import Seen
+from bunrui.store.options import check_keeps, settings_of
 from bunrui.store.pool import PoolChange, read_texts
 from bunrui.store.store import KEEPS, Store
 from bunrui.store.transaction import History, Transaction
@@ -67,6 +71,8 @@ def merge(target: File, sources: Sequence[Source], *, unique: bool, kind: str, n
             file.catch_up()
             stack.enter_context(file.store.reading())
         with target.writing(kind, **note) as transaction:
+            if kind == "merge":
+                _take_settings(target, sources, transaction)
             seen = find_seen(target.store, needed=unique, by_index=True)
             new, skipped, shards = _choose(target, sources)
             coming, n_duplicates = [source.file.store for source in new if source.file is not None], 0
@@ -84,9 +90,55 @@ def merge(target: File, sources: Sequence[Source], *, unique: bool, kind: str, n
                 raise DuplicateError((found, Option("unique"), ", each time counts"))
             if n_duplicates:
                 transaction.note["duplicates"] = n_duplicates
+    target.refresh()
     for name in skipped:
         _log.warning("left out %s: %s has its shards already", name, target.store.path)
     return skipped
+
+
+def _take_settings(target: File, sources: Sequence[Source], transaction: Transaction) -> None:
+    """Let a file that has learned nothing, and cannot choose a model, answer as what is merged into it.
+
+    Options that the file was made with stay.
+
+    Raises
+    ------
+    OptionError
+        If the file has to take a model that reads more than counts.
+    """
+    store, mine = target.store, target.classifier
+    others = [source.classifier for source in sources if source.classifier.counts.n_docs]
+    if not others or target.memory.counts.n_docs or store.keep == "text":
+        return
+    settings, choice, first = mine.settings, None, others[0]
+    if mine.model == AUTO and not fixed_by(settings):
+        for source in sources:
+            _check_counts_answer(source, store)
+        if any(other.effective_settings != first.effective_settings for other in others):
+            used = mine.effective_options["model"]
+            _log.warning("what was merged into %s answers by different models: it answers by %s", store.path, used)
+            return
+        settings = first.settings if settings == TextClassifier().settings else settings
+        choice = first.choice if settings["model"] == AUTO else None
+    calibration = first.calibration if len(others) == 1 else None
+    if calibration is not None and calibration.options != key_of_calibration(resolve(settings, choice), None):
+        calibration = None
+    taken = {
+        "choice": None if choice is None else choice.to_dict(),
+        "calibration": None if calibration is None else replace(calibration, tx=transaction.number).to_dict(),
+    }
+    before = store.settings()
+    transaction.note |= {"choice": taken["choice"], "settings_before": before}
+    store.save_settings(before | settings_of(settings) | taken)
+
+
+def _check_counts_answer(source: Source, store: Store) -> None:
+    """Refuse a classifier whose counts alone give other answers."""
+    other = source.classifier
+    check_keeps(other.effective_options["model"], store.keep, store.path)
+    if other.pool_weight is not None and other.pool_weight.weight:
+        problem = f"texts without a label help {source.name}, and {store.path} keeps none"
+        raise OptionError(problem, hint="take these texts back first")
 
 
 def _choose(target: File, sources: Sequence[Source]) -> tuple[list[Source], list[str], Holding]:
