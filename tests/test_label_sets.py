@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import bunrui
 from bunrui import BernoulliNB, BinaryNB, MixedNB, MultilabelNB, MultinomialNB, TextClassifier
 from bunrui.errors import LabelError, OptionError
+from bunrui.evaluation import best_thresholds
 from tests.support.waiting import PATIENCE
 
 TEXTS = ["rice and tea", "tea tea", "rice wheat", "crude oil", "oil and rice", "gold"]
@@ -63,6 +64,9 @@ def test_thresholds() -> None:
     for bad in (float("nan"), "x", None, {"drink": "high"}):
         with pytest.raises(OptionError, match="should be a number"):
             clf.predict_labels(["tea"], threshold=bad)
+    expected = r"a number, not 'best': bunrui.evaluation.best_thresholds\(clf\) finds one for each label"
+    with pytest.raises(OptionError, match=expected):
+        clf.predict_labels(["tea"], threshold="best")  # type: ignore[arg-type]
     with pytest.raises(LabelError, match="there is no label 'nobody'"):
         clf.predict_labels(["tea"], threshold={"nobody": 0.0})
 
@@ -70,8 +74,12 @@ def test_thresholds() -> None:
 @pytest.mark.parametrize("model", ["nbsvm", "twcnb"])
 def test_models_that_tell_labels_from_each_other(model: str) -> None:
     clf = TextClassifier(model).learn(TEXTS, LABELS)
-    with pytest.raises(OptionError, match="tells labels from each other"):
+    with pytest.raises(
+        OptionError, match="gives each document one label: for several labels, choose one of multinomial"
+    ):
         clf.predict_labels(["tea"])
+    with pytest.raises(OptionError, match="gives each document one label"):
+        best_thresholds(clf, TEXTS, LABELS)
 
 
 def test_in_a_file_and_after_unlearning(tmp_path: Any) -> None:

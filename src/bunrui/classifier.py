@@ -1040,7 +1040,8 @@ def thresholds_of(classes: Sequence[Label], threshold: float | Mapping[Label, fl
     """The threshold of every label, (n_classes,); 0 for one that a mapping does not name."""
     for value in threshold.values() if isinstance(threshold, Mapping) else [threshold]:
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or value != value:
-            raise OptionError(option="threshold", value=value, expected="a number")
+            best = "bunrui.evaluation.best_thresholds(clf) finds one for each label" if str(value) == "best" else ""
+            raise OptionError(option="threshold", value=value, expected="a number", hint=best)
     if not isinstance(threshold, Mapping):
         return np.full(len(classes), float(threshold))
     for label in threshold:

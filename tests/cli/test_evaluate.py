@@ -110,6 +110,34 @@ def test_label_sets(run, tmp_path: Path) -> None:
     assert best.code == 0 and json.loads(best.out)["n"] == 5
 
 
+def test_one_answer_for_documents_with_several_labels(run, tmp_path: Path) -> None:
+    """A trained model and a calibration are about one label a document, and say so."""
+    Path("topics.csv").write_text(TOPICS)
+    run("learn", "t.bunrui", "topics.csv", "--separator", ";", "--analyzer", "words")
+    code, _, err = run("calibrate", "t.bunrui")
+    assert code == 0 and err.splitlines()[:2] == [
+        "calibrated t.bunrui on 5 documents",
+        "any label of a document counted as right; the probabilities of --labels are not calibrated",
+    ]
+    before = run("predict", "t.bunrui", "--labels", "--line", "tea with rice").out
+    run("undo", "t.bunrui")
+    assert run("predict", "t.bunrui", "--labels", "--line", "tea with rice").out == before
+    assert run("set", "t.bunrui", "--model", "nbsvm") == (
+        0,
+        "",
+        "set model of t.bunrui\n"
+        "t.bunrui has documents with several labels, and nbsvm gives each document one label: for --labels, set a "
+        "model that reads counts\n",
+    )
+    assert run("predict", "t.bunrui", "--line", "tea").out.startswith("drink\t")
+    for threshold in ("0", "best"):
+        code, out, err = run("predict", "t.bunrui", "--labels", "--threshold", threshold, "--line", "tea")
+        assert (code, out) == (2, "") and "nbsvm gives each document one label: for several labels, choose one" in err
+    Path("none.csv").write_text("text,label\nrice,grain;drink\nno topic,\n")
+    code, _, err = run("learn", "t.bunrui", "none.csv", "--separator", ";", "--model", "nbsvm")
+    assert code == 1 and err.endswith("none.csv, line 3: the label is empty: give it a name, or leave the row out\n")
+
+
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl", "arrow"])
 def test_label_sets_in_files(run, suffix: str, tmp_path: Path) -> None:
     import pyarrow.feather
@@ -136,7 +164,7 @@ def test_label_sets_that_make_no_sense(run, mail: Path) -> None:
     assert "neither a number" in run("predict", "mail.bunrui", "--line", "a", "--labels", "--threshold", "x").err
     assert "--labels goes without --top" in run("predict", "mail.bunrui", "--line", "a", "--labels", "--top", "2").err
     code, out, err = run("predict", "mail.bunrui", "--line", "a", "--labels", "--model", "nbsvm")
-    assert (code, out) == (2, "") and "tells labels from each other" in err
+    assert (code, out) == (2, "") and "nbsvm gives each document one label: for several labels, choose one" in err
 
 
 # --- documents that predict each other

@@ -245,7 +245,7 @@ def test_a_model_says_whether_counts_are_enough(name: str) -> None:
 def test_labels_are_held_against_the_rest_or_that_is_refused(name: str) -> None:
     clf = learned(name)
     if name in TRAINED or not MODELS[name].takes_label_sets:
-        with pytest.raises(OptionError, match=f"{name} tells labels from each other.* choose one of multinomial, "):
+        with pytest.raises(OptionError, match=f"{name} gives each document one label.* choose one of multinomial, "):
             clf.label_odds(QUERIES)
     else:
         assert clf.label_odds(QUERIES).shape == (len(QUERIES), 4)

@@ -187,6 +187,15 @@ def set_(file: Classifier, model: Model) -> None:
         say(f"the model was {before['model']}; it stays {after['model']}, which was chosen")
     if was_calibrated and not is_calibrated:
         say_rough(classifier, "no longer calibrated")
+    if has_several_labels(classifier) and classifier.needs_documents:
+        able = "for --labels, set a model that reads counts"
+        say(f"{file} has documents with several labels, and {classifier.model} gives each document one label: {able}")
+
+
+def has_several_labels(classifier: AnyClassifier) -> bool:
+    """Whether documents have several labels."""
+    counts = classifier.counts
+    return int(counts.doc_count.sum()) > counts.n_docs
 
 
 def choose(
@@ -308,6 +317,8 @@ def calibrate_file(classifier: bunrui.StoredClassifier) -> Calibration:
         classifier.set_calibration(found)
     path = classifier.path
     say(f"calibrated {path} on {counted(found.n_docs, 'document')}")
+    if has_several_labels(classifier):
+        say("any label of a document counted as right; the probabilities of --labels are not calibrated")
     if found.n_docs < _FEW:
         say(f"warning: that is few: below {_FEW} documents, probabilities stay rough")
     # It is kept all the same, since this measures the documents more than the calibration.  Of 986 draws of 10 to 100

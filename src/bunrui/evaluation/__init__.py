@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         learning_curve,
     )
     from bunrui.evaluation.duplicates import DuplicateGroup, Duplicates, find_duplicates
-    from bunrui.evaluation.loo import Corpus, leave_one_out, loo_log_odds, loo_scores
+    from bunrui.evaluation.loo import Corpus, best_thresholds, leave_one_out, loo_log_odds, loo_scores
 
 __all__ = [
     "ClassMetrics",
@@ -51,6 +51,7 @@ __all__ = [
     "MultilabelMetrics",
     "Pair",
     "Tally",
+    "best_thresholds",
     "bootstrap",
     "corrected_t_test",
     "cross_validate",

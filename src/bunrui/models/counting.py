@@ -186,4 +186,4 @@ class CountingModel:
 def several_labels_error(model: str) -> OptionError:
     """For a model that cannot hold each label against the rest."""
     able = ", ".join(name for name, kind in MODELS.items() if kind.takes_label_sets)
-    return OptionError(f"{model} tells labels from each other: for documents with several choose one of {able}")
+    return OptionError(f"{model} gives each document one label: for several labels, choose one of {able}")

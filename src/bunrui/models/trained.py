@@ -143,7 +143,7 @@ class TrainedModel(FittedModel):
         return trainer.train(memory.documents, None)
 
     def label_odds(self, texts: Any) -> tuple[list[Label], Floats]:
-        """Nothing: labels are not told from the rest."""
+        """Nothing: a label is not compared with the rest."""
         raise several_labels_error(self._options["model"])
 
     @property
@@ -154,6 +154,8 @@ class TrainedModel(FittedModel):
     def leave_one_out(self, corpus: CountedCorpus, *, odds: bool = False) -> Floats:
         """Nothing: the model would be trained for each document."""
         model, n_docs = self._options["model"], len(corpus)
+        if odds:
+            raise several_labels_error(model)
         raise OptionError(
             f"{model} is trained from documents, and would be trained {n_docs:,} times: use cross_validate",
             cause="trained-model",
