@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from bunrui import AnalyzerSpec, TextClassifier, data
+from bunrui.calibration import lengths_of
 from bunrui.errors import DataError, OptionError
 from bunrui.estimators.pipelines import fit_baseline
 from bunrui.evaluation import folds, leave_one_out, mcnemar, measure
 from bunrui.models import AUTO, MODELS
 from bunrui.report import comparison_page
-from bunrui.selection import Comparison, compare
+from bunrui.selection import Comparison, calibrate, compare
 from bunrui.selection.compare import Progress, Row, _rank
 from bunrui.selection.settings import analyzers_for, scripts_of
 from bunrui.views.comparison import ComparisonTable
@@ -46,6 +47,21 @@ def refitted(model: str, spec: AnalyzerSpec, texts: list[str], labels: list[str]
 
 
 # --- the figures
+
+
+def test_the_log_loss_of_calibrated_probabilities() -> None:
+    plain = compare(TEXTS, LABELS, models=["binary", "nbsvm"], analyzers=["words"], loo=False)
+    found = compare(TEXTS, LABELS, models=["binary", "nbsvm"], analyzers=["words"], loo=False, calibrated=True)
+    assert (plain.calibrated, found.calibrated, found.to_dict()["calibrated"]) == (False, True, True)
+    for one, other in zip(plain.rows, found.rows, strict=True):
+        assert (one.model, one.right.tolist(), one.interval) == (other.model, other.right.tolist(), other.interval)
+        assert other.log_loss < 0.9 * one.log_loss
+    # Left out, documents are calibrated as `calibrate` does it.
+    (row,) = compare(TEXTS, LABELS, loo=True, calibrated=True, **FEW).rows
+    clf = TextClassifier("binary", analyzer="words").learn(TEXTS, LABELS)
+    alone = leave_one_out(clf, TEXTS, LABELS)
+    shares = calibrate(clf, TEXTS, LABELS).apply(alone.scores, lengths_of(TEXTS))
+    assert row.log_loss == pytest.approx(replace(alone, probabilities=shares).log_loss, rel=1e-9)
 
 
 @pytest.mark.parametrize("model", ["multinomial", "bernoulli", "wcnb", "binary-complement", "nbsvm", "twcnb"])

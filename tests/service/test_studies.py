@@ -15,6 +15,7 @@ from bunrui.data import read
 from bunrui.evaluation import leave_one_out
 from bunrui.selection import audit
 from tests.service.conftest import Serve, Server, finished, make_classifier, problem, running
+from tests.support.choosing import choosing
 
 MODEL = "binary-complement"  # without a calibration
 
@@ -80,7 +81,18 @@ def test_compare(own: Server) -> None:
     accuracies = [row["accuracy"] for row in found["rows"]]
     assert accuracies == sorted(accuracies, reverse=True)
     assert all(row["predict_mb_per_s"] is None for row in found["rows"]), "so few documents tell no speed"
+    assert not found["calibrated"], "the file is not"
     assert "compare.loss" in found["html"] and "compare.speed" not in found["html"]
+
+
+def test_the_log_loss_of_the_model_in_use_is_the_one_that_evaluate_shows(serve: Serve, tmp_path: Path) -> None:
+    with bunrui.create(tmp_path / "topics.bunrui") as clf:
+        clf.learn(*choosing(400))
+        assert clf.is_calibrated
+    server = serve(path=tmp_path / "topics.bunrui")
+    evaluated, compared = result(server, "/v1/mistakes"), result(server, "/v1/compare")
+    (used,) = [row for row in compared["rows"] if row["model"] == "auto"]
+    assert compared["calibrated"] and used["log_loss"] == pytest.approx(evaluated["log_loss"], rel=0.2)
 
 
 @pytest.mark.slow

@@ -79,6 +79,7 @@ def compare(
         tested = _texts([test], documents, kind) if test is not None else None
         folds = parts.of(found) if parts.by is not None else parts.folds
         options = {"models": chosen, "analyzers": analyzers, "folds": folds, "loo": loo, "baselines": baselines}
+        options["calibrated"] = found.classifier.is_calibrated
         with live() as show_live:
 
             def watch(progress: Progress) -> None:

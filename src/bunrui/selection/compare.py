@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from bunrui.analysis import AnalyzerSpec
 from bunrui.analysis import texts as inputs
+from bunrui.calibration import fit_calibration
 from bunrui.errors import DataError, Option, OptionError
 from bunrui.evaluation.loo import Labelled
 from bunrui.evaluation.metrics import Metrics
@@ -122,6 +123,8 @@ class Comparison:
         Rows that could not be measured, and why.
     automatic : str
         The model that the row `auto` stands for; empty if there is no such row.
+    calibrated : bool
+        Whether `log_loss` is that of calibrated probabilities.
     """
 
     rows: tuple[Row, ...]
@@ -129,6 +132,7 @@ class Comparison:
     n_docs: int
     skipped: tuple[str, ...] = ()
     automatic: str = ""
+    calibrated: bool = False
 
     def __repr__(self) -> str:
         return f"<Comparison: {len(self.rows)} rows, {self.n_docs} documents, {self.how}; first: {self.rows[0]!r}>"
@@ -142,6 +146,7 @@ class Comparison:
         """Everything, in the types of JSON."""
         rows = [row.to_dict() for row in self.rows]
         known = {"documents": self.n_docs, "predicted": self.how, "automatic": self.automatic}
+        known["calibrated"] = self.calibrated
         return known | {"rows": rows, "skipped": list(self.skipped)}
 
 
@@ -166,6 +171,7 @@ def compare(
     folds: int | Sequence[tuple[Any, Any]] | None = None,
     loo: bool = False,
     baselines: bool = False,
+    calibrated: bool = False,
     watch: Callable[[Progress], None] | None = None,
 ) -> Comparison:
     """Measure models and analyzers on the same documents.
@@ -187,6 +193,8 @@ def compare(
         Predict each document by all the others, exactly; not for trained models.
     baselines : bool
         Add scikit-learn's `LinearSVC` and `LogisticRegression` on TF-IDF.
+    calibrated : bool
+        Measure the log loss of calibrated probabilities: each row is calibrated on its own predictions.
     watch : function, optional
         Called with the `Progress` before every measurement.
 
@@ -224,7 +232,8 @@ def compare(
         if AUTO in chosen or not reason:
             todo.append((AUTO, automatic))
             told = automatic.candidate.describe() + (f": {reason}" if reason else ", chosen by leave-one-out")
-    return _measure(basis, todo, _baselines() if baselines else {}, told, watch or (lambda progress: None))
+    found = Comparison((), basis.how, len(basis.rows), automatic=told, calibrated=calibrated)
+    return _measure(basis, todo, _baselines() if baselines else {}, found, watch or (lambda progress: None))
 
 
 def check_models(models: Iterable[str] | None, *, loo: bool, baselines: bool) -> tuple[str, ...]:
@@ -260,19 +269,23 @@ def _measure(
     basis: LeaveOneOut | Folds,
     todo: list[tuple[str, Settings]],
     fits: dict[str, Fit],
-    automatic: str,
+    found: Comparison,
     watch: Callable[[Progress], None],
 ) -> Comparison:
+    """Add rows to a comparison."""
     rows: list[Row] = []
     skipped: list[str] = []
     n_all = len(todo) + len(fits)
 
     def so_far() -> Comparison:
-        return Comparison(_rank(rows), basis.how, len(basis.rows), tuple(skipped), automatic)
+        return replace(found, rows=_rank(rows), skipped=tuple(skipped))
+
+    def add(name: str, spec: AnalyzerSpec | None, scores: Floats, cost: Cost) -> None:
+        rows.append(_row(basis, name, spec, scores, cost, calibrated=found.calibrated))
 
     for name, settings in todo:
         watch(Progress(so_far(), settings.describe(), n_all))
-        rows.append(_row(basis, name, settings.analyzer, basis.scores(settings), basis.cost(settings)))
+        add(name, settings.analyzer, basis.scores(settings), basis.cost(settings))
     for name, fit in fits.items():
         assert isinstance(basis, Folds)
         watch(Progress(so_far(), name, n_all))
@@ -281,7 +294,7 @@ def _measure(
         except DataError as error:
             skipped.append(str(error))
             continue
-        rows.append(_row(basis, name, None, scores, basis.cost()))
+        add(name, None, scores, basis.cost())
     return so_far()
 
 
@@ -291,9 +304,17 @@ def _baselines() -> dict[str, Fit]:
     return {name: partial(fit_baseline, name) for name in BASELINES}
 
 
-def _row(basis: LeaveOneOut | Folds, model: str, spec: AnalyzerSpec | None, scores: Floats, cost: Cost) -> Row:
-    found = Evaluation.of_scores(basis.documents.labels_of(basis.rows), basis.documents.classes, scores)
-    return Row(model, spec, found.metrics, found.interval(), found.log_loss, found.right, cost)
+def _row(
+    basis: LeaveOneOut | Folds, model: str, spec: AnalyzerSpec | None, scores: Floats, cost: Cost, *, calibrated: bool
+) -> Row:
+    documents, rows = basis.documents, basis.rows
+    found = Evaluation.of_scores(documents.labels_of(rows), documents.classes, scores)
+    served = found
+    if calibrated:
+        lengths = documents.sizes[rows]
+        probabilities = fit_calibration(scores, lengths, documents.own[rows]).apply(scores, lengths)
+        served = replace(found, probabilities=probabilities, scores=None)
+    return Row(model, spec, found.metrics, found.interval(), served.log_loss, found.right, cost)
 
 
 def _rank(rows: list[Row]) -> tuple[Row, ...]:

@@ -183,7 +183,9 @@ def compare_all(clf: AnyClassifier, documents: list[Document], trained: bool, jo
         job.add(len(progress.done.rows) - job.done)
 
     analyzers = [own, *analyzers_for(texts)]
-    found = compare(texts, labels, models=None if trained else [*MODELS, AUTO], analyzers=analyzers, watch=watch)
+    models = None if trained else [*MODELS, AUTO]
+    is_calibrated = clf.is_calibrated  # then Evaluate measures calibrated probabilities, too
+    found = compare(texts, labels, models=models, analyzers=analyzers, calibrated=is_calibrated, watch=watch)
     job.add(len(found.rows) - job.done)
     return _comparison_members(found, own)
 

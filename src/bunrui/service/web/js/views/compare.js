@@ -58,6 +58,7 @@ export function create() {
       aged(known),
       table,
       measured.automatic && h("p.muted", data(`auto: ${measured.automatic}`)),
+      measured.calibrated && muted("compare.loss.about"),
       measured.skipped.map((line) => h("p.muted", data(line))),
       measured.rows.some((row) => !row.is_own) && muted("compare.notown.about"),
     );
