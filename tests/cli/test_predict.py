@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from pathlib import Path
 
 import pyarrow.csv
@@ -11,6 +13,7 @@ import pytest
 import bunrui.store
 from bunrui.documents import read
 from bunrui.documents.spreadsheet import SheetWriter
+from tests.support.processes import patience_with
 from tests.support.waiting import PATIENCE
 
 TEXTS = ["free pills", "see you at noon", "team"]
@@ -72,6 +75,100 @@ def test_standard_input(run, mail: Path, stdin: str, dash: list[str]) -> None:
 )
 def test_the_format_of_the_standard_input_is_found(run, mail: Path, stdin: str) -> None:
     assert run("predict", "mail.bunrui", stdin=stdin) == (0, lines(TEXTS), "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nobody can ask a pipe whether it has more")
+@pytest.mark.parametrize(
+    ("arguments", "first", "pattern"),
+    [
+        ([], "", "{}\n"),
+        (["--top", "2"], "", "speaker: {}\r\n"),
+        (["--json"], "", '{{"text": "{}"}}\n'),
+        (["--format", "csv"], "key,text\n", '7,"{}"\n'),
+        (["--labels"], "", "__label__x {}\n"),
+        (["--format", "lines", "--encoding", "cp932"], "", "{}\n"),
+    ],
+    ids=["lines", "top", "jsonl", "csv", "fasttext", "encoding"],
+)
+def test_each_line_of_an_open_pipe_is_answered_at_once(
+    run, start, mail: Path, arguments: list[str], first: str, pattern: str
+) -> None:
+    process, whole = start("predict", "mail.bunrui", *arguments), first
+    process.stdin.write(first.encode())
+    process.stdin.flush()
+    answers = []
+    with patience_with(process):
+        for text in [*TEXTS, "", TEXTS[0]]:
+            line = pattern.format(text)
+            for part in (line[:5], line[5:]):  # nor is half a line answered
+                process.stdin.write(part.encode())
+                process.stdin.flush()
+            answers.append(process.stdout.readline().decode())
+            whole += line
+        process.stdin.write(b"\n")
+        process.stdin.close()
+        rest, err = process.stdout.read().decode(), process.stderr.read().decode()
+        assert process.wait() == 0
+    expected = run("predict", "mail.bunrui", *arguments, stdin=whole + "\n")
+    assert (0, "".join(answers) + rest, err) == expected and all(answers)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nobody can ask a pipe whether it has more")
+def test_a_mail_that_comes_line_by_line_is_one_document(start, run, mail: Path) -> None:
+    process = start("predict", "mail.bunrui")
+    lines = [b"From: a@b.c\n", b"To: b@c.d\n", b"Subject: free pills\n", b"Date: now\n", b"\n", b"cheap\n", b"pills\n"]
+    for line in lines:
+        process.stdin.write(line)
+        process.stdin.flush()
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out.decode(), err.decode()) == run(
+        "predict", "mail.bunrui", stdin=b"".join(lines).decode()
+    )
+    assert out.count(b"\n") == 1
+
+
+FOREIGN = ["\u4f60\u597d", "\u62e8\u6253 110!", "\u8fd9\u662f\u4ec0\u4e48", "..."]
+
+
+def test_documents_without_a_known_word(run, mail: Path) -> None:
+    many = "warning: {} documents have no word that mail.bunrui knows: these labels are guesses\n"
+    assert run("predict", "mail.bunrui", "--line", FOREIGN[0]).err == (
+        "warning: the document has no word that mail.bunrui knows: its label is a guess\n"
+    )
+    assert run("predict", "mail.bunrui", *(f"--line={text}" for text in [*TEXTS[:2], *FOREIGN[:2]])).err == ""
+    assert run("predict", "mail.bunrui", *(f"--line={text}" for text in [*TEXTS[:2], *FOREIGN[:3]])).err == many.format(
+        "3 of 5"
+    )
+    Path("foreign.txt").write_text("".join(f"{text}\n" for text in [*FOREIGN[:3], TEXTS[0]] * 300), encoding="utf-8")
+    sampled = re.compile(many.format(r"[78]\d of 100 sampled")).match
+    for arguments in (
+        ["foreign.txt"],
+        ["foreign.txt", "--json"],
+        ["foreign.txt", "--labels"],
+        ["foreign.txt", "-oo.csv"],
+    ):
+        assert sampled(run("predict", "mail.bunrui", *arguments).err)
+    assert sampled(run("predict", "mail.bunrui", stdin=Path("foreign.txt").read_text("utf-8")).err)
+    for name, text in {"a": '["zzz", "cheap"]', "b": '"zzz"', "c": '{"zzz": 2}'}.items():
+        Path(f"{name}.jsonl").write_text(f'{{"text": {text}}}\n')
+    assert run("predict", "mail.bunrui", "a.jsonl", "b.jsonl", "c.jsonl").err == many.format("2 of 3")
+
+
+def test_numbers_are_words_where_there_is_nothing_else(run) -> None:
+    Path("codes.csv").write_text("text,label\n404 500,bad\n200 201,good\n")
+    run("learn", "codes.bunrui", "codes.csv")
+    assert run("predict", "codes.bunrui", "--line", "404").err == ""
+    assert "no word" in run("predict", "codes.bunrui", "--line", "777").err
+
+
+def test_an_endless_pipe_is_told_of_unknown_words(start, mail: Path) -> None:
+    process = start("predict", "mail.bunrui")
+    with patience_with(process):
+        process.stdin.write("".join(f"{text}\n" for text in FOREIGN * 25).encode())
+        process.stdin.flush()
+        assert b"100 of 100 documents have no word that mail.bunrui knows" in process.stderr.readline()
+        process.stdin.close()
+        assert process.stdout.read().count(b"\n") == 100 and process.wait() == 0
 
 
 def test_much_standard_input(shell, mail: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 
 import pytest
@@ -18,6 +19,62 @@ def test_lines(batch_bytes: int) -> None:
     data = io.BytesIO("one\r\n\n二\x0b\u2028\n last".encode())
     found = rows(data, "text", "line", format="lines", labelled=False, batch_bytes=batch_bytes)
     assert found == [("one", 1), ("", 2), ("二\x0b\u2028", 3), (" last", 4)]
+
+
+class Pipe:
+    """A stream whose parts come one after the other, and are wanted as they come."""
+
+    def __init__(self, *parts: bytes) -> None:
+        self.left = list(parts)
+
+    def has_more(self) -> bool:
+        return False
+
+    def read(self, n_bytes: int) -> bytes:
+        if not self.left:
+            return b""
+        part = self.left.pop(0)
+        if part[n_bytes:]:
+            self.left.insert(0, part[n_bytes:])
+        return part[:n_bytes]
+
+
+@pytest.mark.parametrize(
+    ("parts", "known"),
+    [
+        ([b"one\n", b"tw", b"o\nthr", b"ee"], [("one", 1), ("two", 2), ("three", 3)]),
+        ([b"\xef\xbb\xbfone\n", b"\xe4\xba", b"\x8c\n"], [("one", 1), ("\u4e8c", 2)]),
+        ([b'{"text": "one"}\n', b'{"text": "two"}', b"\n"], [("one", 1), ("two", 2)]),
+        ([b"text\n", b"one\n", b'"t\n', b'wo"\n', b"three"], [("one", 2), ("t\nwo", 3), ("three", 5)]),
+        ([b"text\none\n", b"two\n"], [("one", 2), ("two", 3)]),
+    ],
+    ids=["lines", "mark", "jsonl", "csv", "csv and a row"],
+)
+def test_parts_that_are_read_as_they_come(parts: list[bytes], known: list[tuple[str, int]]) -> None:
+    pipe = Pipe(*parts)
+    found, left = [], []
+    for batch in read(pipe, labelled=False):
+        found += [(row["text"], row["line"]) for row in batch.to_pylist()]
+        left.append(len(pipe.left))
+    assert found == known == rows(io.BytesIO(b"".join(parts)), "text", "line", labelled=False)
+    assert left[0] >= len(parts) - 2 and left[-1] == 0
+
+
+def test_formats_that_are_no_lines_are_read_to_the_end() -> None:
+    mail = b"From: a@b.c\nTo: b@c.d\nSubject: one\nDate: now\n\ntwo\n"
+    for data in (mail, gzip.compress(b"one\ntwo\n"), "\u4e00\n\u4e8c\n".encode("utf-16")):
+        options = {"encoding": "auto"} if data.startswith(b"\xff\xfe") else {}
+        pipe = Pipe(*(data[k : k + 3] for k in range(0, len(data), 3)))
+        expected = rows(io.BytesIO(data), "text", labelled=False, **options)
+        assert rows(pipe, "text", labelled=False, **options) == expected
+
+
+def test_a_long_record_that_comes_in_small_parts() -> None:
+    """Each part is looked at a few times, not as often as there are parts."""
+    part, n = b"x" * 999 + b" ", 20_000
+    for begin, end in ((b"", b"\n"), (b'text\n"', b'"\n')):
+        (text,) = rows(Pipe(begin, *[part] * n, end), "text", labelled=False)
+        assert text[0] == (part * n).decode()
 
 
 def test_lines_without_labels() -> None:

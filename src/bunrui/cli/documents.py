@@ -8,6 +8,7 @@ takes 50 ms, and the first Arrow array 170 ms more where pandas is installed, wh
 from __future__ import annotations
 
 import re
+import select
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 
 _FEW_BYTES = 1 << 16
+_SOON = 0.05  # seconds that `echo` may take to end
 DIGITS = 32  # of the digest of a document
 
 
@@ -41,12 +43,13 @@ _NOT_PLAIN = re.compile(
 
 
 class Stdin:
-    """The standard input, as a source of `bunrui.documents.read`."""
+    """The standard input, as a source of `bunrui.documents.read`; with `is_live`, it is read as its bytes come."""
 
     name = "<stdin>"
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_live: bool = False) -> None:
         self._head = b""
+        self.has_more = self._has_more if is_live else None
 
     def read(self, n_bytes: int) -> bytes:
         """At most `n_bytes`; none at the end."""
@@ -61,10 +64,13 @@ class Stdin:
         return not self._head
 
     def few_lines(self) -> list[str] | None:
-        """All of the input if it is a few plain lines; else None, and `read` starts at the beginning."""
+        """All of the input if it is a few plain lines; else None, and `read` starts at the beginning.
+
+        A pipe that stays open and has no more for now is not waited for.
+        """
         while part := _read(_FEW_BYTES):
             self._head += part
-            if len(self._head) > _FEW_BYTES:
+            if len(self._head) > _FEW_BYTES or _NOT_PLAIN(self._head) or not _is_ready(_SOON):
                 return None
         if not self._head or b"\r" in self._head or _NOT_PLAIN(self._head):
             return None
@@ -72,6 +78,18 @@ class Stdin:
             return self._head.decode().removesuffix("\n").split("\n")
         except UnicodeDecodeError:
             return None
+
+    def _has_more(self) -> bool:
+        """Whether reading would not wait."""
+        return bool(self._head) or _is_ready(0)
+
+
+def _is_ready(seconds: float) -> bool:
+    """Whether the standard input has bytes, or is at its end, within some time; also where that cannot be told."""
+    try:
+        return bool(select.select([sys.stdin.fileno()], [], [], seconds)[0])
+    except (OSError, ValueError):  # no file, or a pipe on Windows
+        return True
 
 
 def _read(n_bytes: int) -> bytes:

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from bunrui.documents import Reader
 
 
+# Documents whose words are looked for: at once, and of all; and the characters of each.
+_SEEN_AT_ONCE, _MOST_SEEN, _BEGINNING = 100, 1000, 1000
+
+
 @dataclass(frozen=True)
 class Asked:
     """The kind of answer for documents with one label."""
@@ -65,7 +69,8 @@ def predict(
 
     Each document gives a line: the label, a tab, its probability; with --top
     K, the K best pairs, the best first. Labels in DATA are ignored. With
-    --labels, a pair for each label that the document gets, perhaps none.
+    --labels, a pair for each label that the document gets, perhaps none. Each
+    line of a pipe is answered as it comes.
 
     With --unsure 0.05, a document gets ? in place of a label if its
     probability is too low. When FILE was calibrated, at most 5 % of the
@@ -85,7 +90,7 @@ def predict(
       bunrui predict topics.bunrui new.csv --labels --threshold best
       bunrui predict mail.bunrui new.csv --unsure 0.05
       bunrui predict mail.bunrui 's3://bucket/*.parquet' --engine ray -o s3://bucket/labels
-      tail -n 1000 chat.txt | bunrui predict mail.bunrui
+      tail -f chat.txt | bunrui predict mail.bunrui
     """
 
     if line and data:
@@ -108,31 +113,35 @@ def predict(
             _predict_on_ray(engine.address, model.of(opened), reader, output, partial(Question, asked, several))
         return
     data = data or ["-"]
-    stdin = Stdin()
+    stdin = Stdin(is_live=output is None)
     with interrupts("interrupted"), bunrui.open(file, read_only=True) as opened:
         is_table, is_plain = reads_tables(opened), documents == Documents() and not json and output is None
         if not line and data == ["-"] and is_plain and not is_table:
             line = stdin.few_lines()
         classifier = model.of(opened)
-        question = Question(asked, several, classifier)
+        question, unknown = Question(asked, several, classifier), Unknown(classifier)
         say_uncalibrated(opened, classifier)
         with open_writer(output, question.classes, json=json) as writer:
             is_empty = not line and data == ["-"] and stdin.is_empty()
             if line or is_empty:
                 with locate_errors(None):
                     writer.write(None, question.answer(line or []))
+                    unknown.add(line or [])
                 if is_empty:
                     say("the standard input is empty: nothing was predicted")
+                unknown.say()
                 say_unsure(question.doubts)
                 return
             reader = documents.read(data, labelled=False, stdin=stdin, columns=is_table)
             with Bar(reader, quiet=output is None and sys.stdout.isatty()) as done:
                 for batch, answer in answers(question, reader):
                     writer.write(batch, answer)
+                    unknown.add(texts_of(batch))
                     done.add(len(answer.best))
             done.check("predicted")
     if output is not None:
         say(f"predicted {counted(done.n_docs, 'document')} into {output} in {done.speed()}")
+    unknown.say()
     say_unsure(question.doubts)
     say_reading(reader)
 
@@ -151,6 +160,77 @@ class Answer(NamedTuple):
     def chosen(self) -> list[list[int]] | None:
         """Several labels of each document, the likeliest first, where they were asked for."""
         return self.sets if self.ranked is None else self.ranked.tolist()
+
+
+class Unknown:
+    """Counts the documents without a known word, in a sample: some of each batch, the beginning of each.
+
+    Signs and digits are no words, unless a document has nothing else: a Chinese text may have those of English ones.
+    """
+
+    def __init__(self, classifier: AnyClassifier) -> None:
+        self._classifier = classifier
+        self._n_docs = self._n_seen = self._n_unknown = 0
+        self._sample: list[Any] = []  # not looked at yet
+        self._is_over = reads_tables(classifier)  # a row of a table has its columns
+
+    def add(self, texts: Any) -> None:
+        """Take some of these documents into the sample."""
+        self._n_docs += len(texts)
+        if self._is_over or self._n_seen >= _MOST_SEEN or not len(texts):
+            return
+        import numpy as np
+
+        from bunrui.analysis import texts as inputs
+
+        picked = inputs.pick(texts, np.unique(np.linspace(0, len(texts) - 1, _SEEN_AT_ONCE).astype(np.int64)))
+        listed = picked.to_pylist() if hasattr(picked, "to_pylist") else picked
+        self._sample += [text[:_BEGINNING] if isinstance(text, str) else text for text in listed]
+        if len(self._sample) >= _SEEN_AT_ONCE:  # a pipe may never end
+            self.say()
+
+    def say(self) -> None:
+        """Say once that most documents have no known word."""
+        if self._sample:
+            self._n_seen += len(self._sample)
+            self._n_unknown += int((~has_known_word(self._classifier, self._sample)).sum())
+        self._sample = []
+        n, unknown = self._n_seen, self._n_unknown
+        if self._is_over or 2 * unknown <= n:
+            return
+        self._is_over = True
+        which = f"{unknown:,} of {n:,} {'sampled ' if n < self._n_docs else ''}documents have"
+        known, guess = getattr(self._classifier, "path", "the classifier"), "these labels are guesses"
+        if self._n_docs == 1:
+            which, guess = "the document has", "its label is a guess"
+        say(f"warning: {which} no word that {known} knows: {guess}")
+
+
+def has_known_word(classifier: AnyClassifier, texts: list[Any]) -> npt.NDArray[np.bool_]:
+    """Which documents have a word that a classifier has learned, (n_docs,).
+
+    >>> clf = bunrui.TextClassifier().learn(["call 110 now!", "noon"], ["spam", "ham"])
+    >>> has_known_word(clf, ["now?", "拨打 110!", "110", ""]).tolist()
+    [True, False, True, False]
+    """
+    import numpy as np
+
+    from bunrui.analysis.analyzer import alike
+    from bunrui.engines.matrix import count_features
+    from bunrui.kernel.workspace import feature_texts
+
+    counted = count_features(alike(classifier.text_analyzer, texts), classifier.text_analyzer)
+    names = (text.decode() for text in feature_texts(counted.vocabulary))
+    is_word = np.array([any(map(str.isalpha, name)) for name in names], bool)
+    is_known = classifier.counts.places_of(counted.vocabulary) >= 0
+    found = []
+    for ids, cells in zip(counted.ids, counted.cells, strict=True):
+        features, starts = ids[cells.indices], cells.starts
+        n_words, n_known_words, n_known = (
+            np.diff(np.append(0, np.cumsum(each[features]))[starts]) for each in (is_word, is_word & is_known, is_known)
+        )
+        found.append(np.where(n_words > 0, n_known_words, n_known) > 0)
+    return np.concatenate(found)
 
 
 class Question:

@@ -27,6 +27,7 @@ from bunrui.errors import DataError, EncodingError, Option
 Integers = npt.NDArray[np.int64]
 
 _BOM = b"\xef\xbb\xbf"
+_SHORT = 1 << 16  # bytes of a line
 _SPACE = " \t\v\f\r\0"  # what fastText splits at: ASCII only
 _LABELLED = re.compile(rf"^__label__([^{_SPACE}\n]+)[{_SPACE}]+(.*)$", re.MULTILINE)
 # The look back comes second: so `re` searches for the letters, and reads long texts ten times as fast.
@@ -65,9 +66,9 @@ def cut_blocks(
     """
     size = reading.options.batch_bytes
     line, carry = 1, b""
-    read = stream.read if raw else _Utf8(stream, reading).read
+    read = stream.read_on if raw else _Utf8(stream, reading).read
     # As much again as is left over, so that a line of any length is read in linear time.
-    while chunk := read(max(size - len(carry), len(carry))):
+    while chunk := read(max(size - len(carry), len(carry)), len(carry) if len(carry) > _SHORT else 1):
         data, carry = _cut(carry, chunk, cut)
         if not data:
             if len(carry) > MAX_RECORD:
@@ -118,10 +119,10 @@ class _Utf8:
         self._decoder = transcoder(reading.options.encoding, MARK if reading.options.skip_bad else "strict")
         self._line, self._at_start = 1, True
 
-    def read(self, n_bytes: int) -> bytes:
-        """Read `n_bytes` of the source, as UTF-8; only the end gives nothing."""
+    def read(self, n_bytes: int, least: int) -> bytes:
+        """Read `n_bytes` of the source, as UTF-8, or fewer (`Stream.read_on`); only the end gives nothing."""
         while True:
-            data = self._stream.read(max(n_bytes, len(_BOM)))
+            data = self._stream.read_on(max(n_bytes, len(_BOM)), least)
             out = self._decode(data) if self._decoder else data
             if self._at_start and out:
                 out, self._at_start = out.removeprefix(_BOM), False

@@ -32,6 +32,8 @@ COMPRESSIONS = ("gz", "bz2", "xz", "zst")
 _MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, pa.ArrowException)
 _PEEK = 1 << 16
+# A mail is known by several of its first lines.
+_OF_MAIL = re.compile(rb"From |(?:from|to|subject|date|received|message-id|mime-version|return-path|x-[\w-]+):", re.I)
 _FAR = 8 << 20  # bytes of one request, where decompressors would ask for a few at a time
 _MOST = 16 << 20
 
@@ -167,7 +169,8 @@ class _Counted(io.RawIOBase):
 class Stream(ExitStack):
     """The bytes of a source, decompressed.
 
-    `close` closes the files that it opened; the standard input and the caller's streams stay open.
+    `close` closes the files that it opened; the standard input and the caller's streams stay open.  A stream of the
+    caller that has a method `has_more` is read as its bytes come.
 
     >>> with Stream(Source("x", None, io.BytesIO(gzip.compress(b"abc"))), Progress()) as stream:
     ...     stream.peek(), stream.read(2), stream.read(2), stream.read(2)
@@ -180,6 +183,7 @@ class Stream(ExitStack):
         super().__init__()
         self.source, self._progress = source, progress
         self._head = b""
+        self._has_more: Callable[[], bool] | None = getattr(source.stream, "has_more", None)
         try:
             self._open()
         except BaseException:
@@ -197,13 +201,22 @@ class Stream(ExitStack):
             start = self._guard(partial(raw.peek, 8))
             compression = next((name for magic, name in _MAGIC.items() if start.startswith(magic)), "")
         if compression:
-            self._file = _decompress(raw, compression)
+            self._file, self._has_more = _decompress(raw, compression), None
             self.callback(self._file.close)
 
-    def peek(self, n_bytes: int = _PEEK) -> bytes:
-        """Look at the first bytes, at least `n_bytes` if there are, without taking them."""
-        if len(self._head) < n_bytes:
-            self._head += self._fill(n_bytes - len(self._head))
+    def peek(self, n_bytes: int | None = None) -> bytes:
+        """Look at the first bytes, at least `n_bytes` if there are, without taking them.
+
+        Without a number, a line is enough where bytes are read as they come.
+        """
+        most = _PEEK if n_bytes is None else n_bytes
+        while len(self._head) < most:
+            if n_bytes is None and self._has_more and b"\n" in self._head and not _OF_MAIL.match(self._head):
+                break
+            part = self._fill(most - len(self._head), least=1 if n_bytes is None else most)
+            if not part:
+                break
+            self._head += part
         return self._head
 
     def read(self, n_bytes: int) -> bytes:
@@ -215,6 +228,16 @@ class Stream(ExitStack):
         self._progress.bytes_unpacked += len(taken)
         return taken
 
+    def read_on(self, n_bytes: int, least: int) -> bytes:
+        """As `read`; bytes that are read as they come may be fewer than `n_bytes`, and `least` of them at least."""
+        if not self._has_more:
+            return self.read(n_bytes)
+        taken, self._head = self._head[:n_bytes], self._head[n_bytes:]
+        if len(taken) < least:
+            taken += self._fill(n_bytes - len(taken), least=least - len(taken))
+        self._progress.bytes_unpacked += len(taken)
+        return taken
+
     def whole(self) -> bytes:
         """All bytes of a file that is one document."""
         data = self.read(MAX_RECORD + 1)
@@ -223,15 +246,18 @@ class Stream(ExitStack):
             raise DataError(large, file=self.source.name, hint=("give its format with ", Option("format", ...)))
         return data
 
-    def _fill(self, n_bytes: int) -> bytes:
+    def _fill(self, n_bytes: int, least: int | None = None) -> bytes:
         parts: list[bytes] = []
-        while n_bytes > 0:
-            most = min(n_bytes, _MOST)  # Python makes room for all that is asked for before it reads
-            part = self._guard(partial(self._file.read, most))
+        left, has_more = n_bytes, None if least is None else self._has_more
+        while left > 0:
+            most = min(left, _MOST)  # Python makes room for all that is asked for before it reads
+            part = self._guard(partial(self._file.read1 if has_more else self._file.read, most))
             if not part:
                 break
             parts.append(part)
-            n_bytes -= len(part)
+            left -= len(part)
+            if has_more and n_bytes - left >= (least or 0) and not has_more():
+                break
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _guard(self, read: Callable[[], bytes]) -> bytes:
