@@ -2,11 +2,12 @@
 
     python scripts/faults.py --kills 10000
 
-A child opens or makes a classifier, learns and unlearns documents and texts without a label, undoes, merges and
-compacts, and acknowledges every call that has returned.  At a random moment it is killed.  Then the file must open, and
-hold exactly what was acknowledged, with or without the one call that was under way; every document is in the log as
-often as it was learned; no change or delta is missing; weights are those that training gives again; and nothing lies
-beside the file.  Every other file lives on and is killed again.
+A child opens or makes a classifier, learns and unlearns documents and texts without a label, undoes, merges, compacts,
+writes pages about its mistakes, and acknowledges every call that has returned.  At a random moment it is killed.  Then
+the file must open, and hold exactly what was acknowledged, with or without the one call that was under way; every
+document is in the log as often as it was learned; no change or delta is missing; an empty file that something was
+merged into has its model, or is empty; weights are those that training gives again; and nothing lies beside the file.
+Every other file lives on and is killed again.
 
 What the child does follows from a seed: both sides know it, and an acknowledgement is one byte.
 """
@@ -35,7 +36,9 @@ from typing import Any, NamedTuple
 
 import bunrui
 from bunrui import TextClassifier
+from bunrui.evaluation import Evaluation
 from bunrui.memory import document_digests
+from bunrui.report import evaluation_page
 from bunrui.store import schema, store
 from bunrui.store.store import KEEPS
 
@@ -44,6 +47,7 @@ MOST_OPERATIONS = 25
 MOST_DOCUMENTS = 60
 WORDS = ["cheap", "pills", "noon", "meeting", "lunch", "無料", "料金", "会議", "🙂", "free"]
 MODELS = ["binary-complement", "arow", "nbsvm"]
+OTHER_MODEL = "multinomial"  # of the file that is merged
 LABELS = [("spam",), ("ham",), ("ham", "spam"), ("news",)]
 
 Document = tuple[str, tuple[str, ...]]  # a text without a label has none
@@ -60,13 +64,14 @@ STATEMENTS = {
     b"I": ("INSERT", "UPDATE"),
     b"K": ("PRAGMA WAL_CHECKPOINT",),
     b"M": ("CREATE TABLE", "PRAGMA JOURNAL_MODE", "PRAGMA APPLICATION_ID"),
+    b"P": ("PAGE",),  # no statement: the evaluation of documents that are learned
     b"V": ("VACUUM",),
 }
 
 
 # After which byte, and at most the how manyth of them, a child is killed.
 MOMENTS = [(b"B", 8), (b"C", 8), (b"C", 8), (b"D", 12), (b"I", 20), (b"K", 2), (b"V", 2), (b"V", 2), (ACKNOWLEDGED, 12)]
-MOMENTS += [(b"M", 3)]
+MOMENTS += [(b"M", 3), (b"P", 3), (b"P", 3)]
 
 
 class Operation(NamedTuple):
@@ -92,6 +97,8 @@ def operations(seed: int, keep: str, left: Sequence[Document]) -> Iterator[Opera
         kinds += ["unlearn"] * 3 if labelled else []
         kinds += ["relabel", "rename", "move", "drop"] if labelled and keep == "text" else []
         kinds += ["pool", "pool", "unpool"] if keep == "text" else []
+        kinds += ["merge"] * 3 if not left else []
+        kinds += ["page"] * 2 if keep == "text" and len({names for _, names in labelled}) > 1 else []
         kinds += ["undo"] * 2 if before is not None else []
         kind = rng.choice([*kinds, "merge"]) if len(left) < MOST_DOCUMENTS else "unlearn" if labelled else "unpool"
         documents: list[Document] = []
@@ -112,6 +119,8 @@ def operations(seed: int, keep: str, left: Sequence[Document]) -> Iterator[Opera
             after = labelled
         elif kind == "merge":
             after += MERGED
+        elif kind == "page":
+            documents = labelled
         elif kind == "undo":
             assert before is not None
             after = before
@@ -161,7 +170,7 @@ def run_child(path: str, seed: int, keep: str, left: Sequence[Document], other: 
     schema.connect = store.connect = connect  # type: ignore[attr-defined]
     merged = bunrui.open(other)
     # A trained model writes its weights after the change: another moment to be killed.
-    model = MODELS[seed % len(MODELS)] if keep == "text" else MODELS[0]
+    model = MODELS[seed % len(MODELS)] if keep == "text" else "auto"
     clf = bunrui.open(path) if os.path.exists(path) else bunrui.create(path, model, keep=keep)
     os.write(pipe, ACKNOWLEDGED)
     for operation in islice(operations(seed, keep, left), MOST_OPERATIONS):
@@ -184,6 +193,9 @@ def run_child(path: str, seed: int, keep: str, left: Sequence[Document], other: 
             clf.undo()
         elif operation.kind == "merge":
             clf.merge(merged)
+        elif operation.kind == "page":
+            os.write(pipe, b"P")
+            write_page(clf, texts, labels)
         elif operation.kind == "compact":
             clf.compact()
         elif operation.kind == "relabel":
@@ -199,6 +211,14 @@ def run_child(path: str, seed: int, keep: str, left: Sequence[Document], other: 
             clf = bunrui.open(path)
         os.write(pipe, ACKNOWLEDGED)
     clf.close()
+
+
+def write_page(clf: Any, texts: list[str], labels: list[tuple[str, ...]]) -> None:
+    """A page that explains why learned documents have other labels: the file does not change."""
+    classes, shares = clf.classes_, clf.predict_proba(texts)
+    answers = classes[shares.argmin(axis=1)]  # wrong ones
+    evaluation = Evaluation(true=labels, predictions=answers, probabilities=shares, classes=classes)
+    evaluation_page(evaluation, texts=texts, classifier=clf, is_learned=True)
 
 
 # What the parent sees
@@ -293,6 +313,10 @@ def check(path: str, states: Sequence[Sequence[Document]]) -> int:
             assert found, f"the log has other documents than the counts: {logged}"
         report = clf.check()
         assert report.is_right, report.wrong
+        entries = [entry for entry in clf.history() if not entry.undone]
+        if clf.keep != "text" and not any(entry.kind == "compact" for entry in entries):  # which clears notes
+            is_taken = any(entry.kind == "merge" and "settings_before" in entry.note for entry in entries)
+            assert clf.model == (OTHER_MODEL if is_taken else "auto"), (clf.model, entries)
     rest = [name for name in os.listdir(os.path.dirname(path)) if name != NAME and not _is_temporary(name)]
     assert not rest, f"left beside the file: {rest}"
     return found[-1]
@@ -333,7 +357,7 @@ def run(kills: int, seed: int, folder: str) -> Figures:
     figures = Figures()
     start = time.monotonic()
     other = os.path.join(folder, "other.bunrui")
-    with bunrui.create(other) as clf:
+    with bunrui.create(other, OTHER_MODEL) as clf:
         clf.learn([text for text, _ in MERGED], [labels for _, labels in MERGED])
     told = 0
     while figures.kills < kills and not figures.failures:
