@@ -1139,9 +1139,7 @@ def test_a_merge_of_more_than_counts_is_refused(path: str, tmp_path: Path) -> No
         assert named.merge(trained).model == "multinomial"
 
 
-def test_what_answers_by_different_models_is_merged_with_a_warning(
-    path: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_merge_warns_of_another_model(path: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     texts, labels = choosing(400)
     two = [TextClassifier(model).learn(texts, labels) for model in ("multinomial", "multinomial")]
     with bunrui.create(path, keep="nothing") as empty:
@@ -1150,7 +1148,10 @@ def test_what_answers_by_different_models_is_merged_with_a_warning(
     with bunrui.create(tmp_path / "b.bunrui", keep="nothing") as empty:
         assert empty.merge(two[0], other).effective_options["model"] == "binary-complement"
     (said,) = caplog.messages
-    assert said.endswith("answers by different models: it answers by binary-complement")
+    assert said.endswith("b.bunrui answers by binary-complement, and not all that was merged into it does")
+    with bunrui.create(tmp_path / "c.bunrui", keep="nothing", prior="uniform") as empty:
+        assert empty.merge(other).get_params()["prior"] == "uniform"
+    assert caplog.messages[1].startswith(f"{tmp_path / 'c.bunrui'} answers by binary-complement, and not all")
 
 
 def test_a_named_model_switches_the_choice_off(path: str) -> None:

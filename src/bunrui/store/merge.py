@@ -71,8 +71,7 @@ def merge(target: File, sources: Sequence[Source], *, unique: bool, kind: str, n
             file.catch_up()
             stack.enter_context(file.store.reading())
         with target.writing(kind, **note) as transaction:
-            if kind == "merge":
-                _take_settings(target, sources, transaction)
+            has_settings = kind == "merge" and _take_settings(target, sources, transaction)
             seen = find_seen(target.store, needed=unique, by_index=True)
             new, skipped, shards = _choose(target, sources)
             coming, n_duplicates = [source.file.store for source in new if source.file is not None], 0
@@ -90,16 +89,17 @@ def merge(target: File, sources: Sequence[Source], *, unique: bool, kind: str, n
                 raise DuplicateError((found, Option("unique"), ", each time counts"))
             if n_duplicates:
                 transaction.note["duplicates"] = n_duplicates
-    target.refresh()
+    if has_settings:
+        target.refresh()
     for name in skipped:
         _log.warning("left out %s: %s has its shards already", name, target.store.path)
     return skipped
 
 
-def _take_settings(target: File, sources: Sequence[Source], transaction: Transaction) -> None:
+def _take_settings(target: File, sources: Sequence[Source], transaction: Transaction) -> bool:
     """Let a file that has learned nothing, and cannot choose a model, answer as what is merged into it.
 
-    Options that the file was made with stay.
+    Options that the file was made with stay.  Returns whether there was anything to take.
 
     Raises
     ------
@@ -109,20 +109,22 @@ def _take_settings(target: File, sources: Sequence[Source], transaction: Transac
     store, mine = target.store, target.classifier
     others = [source.classifier for source in sources if source.classifier.counts.n_docs]
     if not others or target.memory.counts.n_docs or store.keep == "text":
-        return
+        return False
     settings, choice, first = mine.settings, None, others[0]
     if mine.model == AUTO and not fixed_by(settings):
         for source in sources:
             _check_counts_answer(source, store)
-        if any(other.effective_settings != first.effective_settings for other in others):
-            used = mine.effective_options["model"]
-            _log.warning("what was merged into %s answers by different models: it answers by %s", store.path, used)
-            return
-        settings = first.settings if settings == TextClassifier().settings else settings
-        choice = first.choice if settings["model"] == AUTO else None
+        if all(other.effective_settings == first.effective_settings for other in others):
+            settings = first.settings if settings == TextClassifier().settings else settings
+            choice = first.choice if settings["model"] == AUTO else None
+        used = resolve(settings, choice)["model"]
+        if any(other.effective_settings["model"] != used for other in others):
+            _log.warning("%s answers by %s, and not all that was merged into it does", store.path, used)
     calibration = first.calibration if len(others) == 1 else None
     if calibration is not None and calibration.options != key_of_calibration(resolve(settings, choice), None):
         calibration = None
+    if settings == mine.settings and choice is None and calibration is None:
+        return False
     taken = {
         "choice": None if choice is None else choice.to_dict(),
         "calibration": None if calibration is None else replace(calibration, tx=transaction.number).to_dict(),
@@ -130,6 +132,7 @@ def _take_settings(target: File, sources: Sequence[Source], transaction: Transac
     before = store.settings()
     transaction.note |= {"choice": taken["choice"], "settings_before": before}
     store.save_settings(before | settings_of(settings) | taken)
+    return True
 
 
 def _check_counts_answer(source: Source, store: Store) -> None:
