@@ -17,7 +17,7 @@ from bunrui.classifier import AnyClassifier
 from bunrui.counts import Label
 from bunrui.errors import BunruiError
 from bunrui.evaluation import Evaluation, LearningCurve, Metrics
-from bunrui.evaluation.loo import Others
+from bunrui.evaluation.loo import LeftOutExplainer
 from bunrui.evaluation.result import Mistake, Why, explain_against, explain_mistake, find_mistakes
 from bunrui.evaluation.scores import Ranking
 from bunrui.labels import text_of
@@ -86,7 +86,7 @@ def evaluation_page(
     classifier : TextClassifier, optional
         It gives the words of each label, and explains the mistakes.
     is_learned : bool
-        Whether the classifier has learned `texts`: then each is explained by the counts of all the others.
+        Whether the classifier has learned `texts`: then each is explained by leave-one-out.
     curve : LearningCurve, optional
     n_duplicates : int, optional
         Documents that are copies, or near copies, of others.
@@ -305,7 +305,7 @@ def _why(classifier: AnyClassifier, *, is_learned: bool) -> Why | None:
     """How mistakes are explained; None for learned documents of a model that would be trained for each of them."""
     if not is_learned:
         return partial(explain_against, classifier)
-    return None if classifier.needs_documents else Others(classifier).explain
+    return None if classifier.needs_documents else LeftOutExplainer(classifier).explain
 
 
 def _by_pair(mistakes: Sequence[Mistake]) -> dict[Pair, list[Mistake]]:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import bunrui
 from bunrui import AnalyzerSpec, TextClassifier
 from bunrui.errors import DataError, LabelError, OptionError, UnlearnError
-from bunrui.evaluation.loo import Corpus, Labelled, Others, leave_one_out, loo_log_odds, loo_scores
+from bunrui.evaluation.loo import Corpus, Labelled, LeftOutExplainer, leave_one_out, loo_log_odds, loo_scores
 from bunrui.evaluation.result import explain_against
 from bunrui.models import MODELS, loo
 from bunrui.selection import calibrate
@@ -409,7 +409,7 @@ def test_errors() -> None:
 @every
 def test_others_explain_as_a_classifier_that_never_saw_the_document(model: str) -> None:
     clf = TextClassifier(model).learn(TEXTS, LABELS)
-    before, others = clf.counts.copy(), Others(clf)
+    before, others = clf.counts.copy(), LeftOutExplainer(clf)
     for k, (text, label) in enumerate(zip(TEXTS, LABELS, strict=True)):
         fresh = TextClassifier(model).learn(TEXTS[:k] + TEXTS[k + 1 :], LABELS[:k] + LABELS[k + 1 :])
         other = next(name for name in "PQ" if name != label)
@@ -421,13 +421,13 @@ def test_others_explain_calibrated_probabilities() -> None:
     texts, labels = [f"t{k % 7} u{k % 3}" for k in range(60)], ["even" if k % 2 else "odd" for k in range(60)]
     clf = TextClassifier("multinomial").learn(texts, labels)
     calibrate(clf, texts, labels)
-    found = Others(clf).explain(texts[0], "even", ["odd"])
+    found = LeftOutExplainer(clf).explain(texts[0], "even", ["odd"])
     clf.unlearn(texts[:1], labels[:1])
     assert clf.is_calibrated and found == explain_against(clf, texts[0], "even", ["odd"])
 
 
 def test_a_document_that_was_never_learned_is_not_taken_out() -> None:
-    others = Others(TextClassifier().learn(TEXTS, LABELS))
+    others = LeftOutExplainer(TextClassifier().learn(TEXTS, LABELS))
     for _ in range(2):
         with pytest.raises(UnlearnError):
             others.explain(["never", "seen"], "P", ["Q"])

@@ -1148,10 +1148,10 @@ def test_a_merge_warns_of_another_model(path: str, tmp_path: Path, caplog: pytes
     with bunrui.create(tmp_path / "b.bunrui", keep="nothing") as empty:
         assert empty.merge(two[0], other).effective_options["model"] == "binary-complement"
     (said,) = caplog.messages
-    assert said.endswith("b.bunrui answers by binary-complement, and not all that was merged into it does")
+    assert said.endswith("b.bunrui uses the model binary-complement, and a classifier that was merged used another")
     with bunrui.create(tmp_path / "c.bunrui", keep="nothing", prior="uniform") as empty:
         assert empty.merge(other).get_params()["prior"] == "uniform"
-    assert caplog.messages[1].startswith(f"{tmp_path / 'c.bunrui'} answers by binary-complement, and not all")
+    assert caplog.messages[1].startswith(f"{tmp_path / 'c.bunrui'} uses the model binary-complement, and a")
 
 
 def test_a_named_model_switches_the_choice_off(path: str) -> None:

@@ -43,7 +43,7 @@ _NOT_PLAIN = re.compile(
 
 
 class Stdin:
-    """The standard input, as a source of `bunrui.documents.read`; with `is_live`, it is read as its bytes come."""
+    """The standard input, as a source of `bunrui.documents.read`; with `is_live`, it is read as its bytes arrive."""
 
     name = "<stdin>"
 

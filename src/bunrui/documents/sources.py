@@ -169,8 +169,8 @@ class _Counted(io.RawIOBase):
 class Stream(ExitStack):
     """The bytes of a source, decompressed.
 
-    `close` closes the files that it opened; the standard input and the caller's streams stay open.  A stream of the
-    caller that has a method `has_more` is read as its bytes come.
+    `close` closes the files that it opened; the standard input and the caller's streams stay open.  If the
+    caller's stream has a method `has_more`, its bytes are read as they arrive.
 
     >>> with Stream(Source("x", None, io.BytesIO(gzip.compress(b"abc"))), Progress()) as stream:
     ...     stream.peek(), stream.read(2), stream.read(2), stream.read(2)
@@ -207,7 +207,7 @@ class Stream(ExitStack):
     def peek(self, n_bytes: int | None = None) -> bytes:
         """Look at the first bytes, at least `n_bytes` if there are, without taking them.
 
-        Without a number, a line is enough where bytes are read as they come.
+        Without a number, one line is enough if bytes are read as they arrive.
         """
         most = _PEEK if n_bytes is None else n_bytes
         while len(self._head) < most:
@@ -229,7 +229,7 @@ class Stream(ExitStack):
         return taken
 
     def read_on(self, n_bytes: int, least: int) -> bytes:
-        """As `read`; bytes that are read as they come may be fewer than `n_bytes`, and `least` of them at least."""
+        """As `read`; if bytes are read as they arrive, fewer than `n_bytes`, but at least `least`."""
         if not self._has_more:
             return self.read(n_bytes)
         taken, self._head = self._head[:n_bytes], self._head[n_bytes:]

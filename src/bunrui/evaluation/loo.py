@@ -320,17 +320,17 @@ def predict_without(clf: AnyClassifier, texts: Any, labels: Any) -> npt.NDArray[
     return found
 
 
-class Others:
-    """Explains documents that a classifier has learned, each by all the others.
+class LeftOutExplainer:
+    """Explains learned documents by leave-one-out: each by the model without it.
 
-    It takes each document out of a copy of the counts, so the classifier does not change.  The model must be one that
-    reads counts; texts without a label are left out.
+    It subtracts the document from a copy of the counts, so the classifier does not change.  The model must be one that
+    reads counts; texts without a label have no part in it.
 
     Examples
     --------
     >>> texts = ["cheap pills", "pills now", "meeting at noon", "pills at noon"]
     >>> clf = TextClassifier("multinomial", analyzer="words").learn(texts, ["spam", "spam", "ham", "ham"])
-    >>> found = Others(clf).explain("pills at noon", "spam", ["ham"])
+    >>> found = LeftOutExplainer(clf).explain("pills at noon", "spam", ["ham"])
     >>> [(word.feature, round(word.value, 2)) for word in found.contributions]
     [('pills', 2.8), ('at', -2.64), ('noon', -2.64)]
     """

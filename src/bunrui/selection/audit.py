@@ -28,7 +28,7 @@ from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.counts import Label
 from bunrui.evaluation.crossvalidation import score_left_out
 from bunrui.evaluation.duplicates import find_duplicates
-from bunrui.evaluation.loo import Corpus, Others
+from bunrui.evaluation.loo import Corpus, LeftOutExplainer
 from bunrui.evaluation.result import Why, explain_against
 from bunrui.sparse import Integers
 from bunrui.views.explanation import Contribution, Explanation
@@ -150,7 +150,7 @@ class Audit:
         return inputs.pick(self.texts, [row])[0]
 
     def explain(self, suspect: Suspect) -> Explanation:
-        """Explain the suggested label against the given one, by the counts of all other documents.
+        """Explain the suggested label against the given one, by the model without the document.
 
         A trained model is trained once, without all suspects, unless a label would be lost.
         """
@@ -174,7 +174,7 @@ class Audit:
                 clf.learn([self.text(row) for row in rows], [list(self.labels[row]) for row in rows])
                 return partial(explain_against, clf)
         clf.learn(self.texts, [list(names) for names in self.labels])
-        return partial(explain_against, clf) if clf.needs_documents else Others(clf).explain
+        return partial(explain_against, clf) if clf.needs_documents else LeftOutExplainer(clf).explain
 
 
 def audit(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Audit:

@@ -314,7 +314,7 @@ def owns_journal(path: str, *, may_write: bool) -> bool:
 
 
 def is_at_rest(path: str) -> bool:
-    """Whether a file is whole by itself, and nobody works on it: then its empty journal and its index are deleted.
+    """Whether no process has the file open and its journal has no changes; if so, delete the journal and its index.
 
     Call while `OPENING`, for a path without links.
     """

@@ -97,14 +97,14 @@ def merge(target: File, sources: Sequence[Source], *, unique: bool, kind: str, n
 
 
 def _take_settings(target: File, sources: Sequence[Source], transaction: Transaction) -> bool:
-    """Let a file that has learned nothing, and cannot choose a model, answer as what is merged into it.
+    """Give an empty file that cannot choose a model the model, choice and calibration of its sources.
 
-    Options that the file was made with stay.  Returns whether there was anything to take.
+    Options that the file was made with stay.  Returns whether the settings have changed.
 
     Raises
     ------
     OptionError
-        If the file has to take a model that reads more than counts.
+        If a source has a model that reads more than counts.
     """
     store, mine = target.store, target.classifier
     others = [source.classifier for source in sources if source.classifier.counts.n_docs]
@@ -119,7 +119,7 @@ def _take_settings(target: File, sources: Sequence[Source], transaction: Transac
             choice = first.choice if settings["model"] == AUTO else None
         used = resolve(settings, choice)["model"]
         if any(other.effective_settings["model"] != used for other in others):
-            _log.warning("%s answers by %s, and not all that was merged into it does", store.path, used)
+            _log.warning("%s uses the model %s, and a classifier that was merged used another", store.path, used)
     calibration = first.calibration if len(others) == 1 else None
     if calibration is not None and calibration.options != key_of_calibration(resolve(settings, choice), None):
         calibration = None
